@@ -1,0 +1,42 @@
+# Every target sets up the virtual environment it needs; a fresh clone and a Python are enough.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow lint bench docs clean
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $(READY)
+
+demo: $(READY)  ## plan a release, play the attacker, draw the trade-off
+	$(BIN)/python examples/demo.py
+
+test: $(READY) lint  ## lint, types, import directions, tests, doctests
+	$(BIN)/python -m pytest -n 2
+
+test-slow: $(READY)  ## the checks that take minutes
+	$(BIN)/python -m pytest -n 2 -m slow
+
+lint: $(READY)  ## ruff, mypy --strict, import directions
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+bench: $(READY)  ## speeds, as ratios within one run
+	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/planning.py
+
+docs: $(READY)  ## draw the pictures of the documentation anew
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(BIN)/python docs/pictures.py
+
+clean:  ## remove everything that the targets made
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache dist build

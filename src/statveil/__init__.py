@@ -1,0 +1,120 @@
+"""Share a table while hiding a summary statistic of a column, with an exact limit on how well anyone can guess it."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from statveil.errors import PlanFileError, ProblemError, StatveilError, TargetError
+    from statveil.plan_file import load_plan, save_plan
+    from statveil.planning import Plan, limits, plan, simulate
+    from statveil.problem.families.binomial import Binomial
+    from statveil.problem.families.categorical import Categorical
+    from statveil.problem.families.exponential import Exponential
+    from statveil.problem.families.gaussian import Gaussian
+    from statveil.problem.families.geometric import Geometric
+    from statveil.problem.families.location import Location
+    from statveil.problem.families.poisson import Poisson
+    from statveil.problem.families.shifted_exponential import ShiftedExponential
+    from statveil.problem.families.uniform import Uniform
+    from statveil.problem.prior import Box, Simplex
+    from statveil.problem.priors.density import Density
+    from statveil.problem.priors.elicited import Elicited
+    from statveil.problem.priors.flat import Flat
+    from statveil.problem.priors.known import Known
+    from statveil.problem.priors.lipschitz import Lipschitz
+    from statveil.problem.priors.table import Table
+    from statveil.problem.problem import Problem
+    from statveil.problem.secrets.fraction import Fraction
+    from statveil.problem.secrets.mean import Mean
+    from statveil.problem.secrets.quantile import Quantile
+    from statveil.problem.secrets.std import Std
+    from statveil.problem.structure import Structure
+
+_WHERE = {
+    "Binomial": "problem.families.binomial",
+    "Box": "problem.prior",
+    "Categorical": "problem.families.categorical",
+    "Density": "problem.priors.density",
+    "Elicited": "problem.priors.elicited",
+    "Exponential": "problem.families.exponential",
+    "Flat": "problem.priors.flat",
+    "Fraction": "problem.secrets.fraction",
+    "Gaussian": "problem.families.gaussian",
+    "Geometric": "problem.families.geometric",
+    "Known": "problem.priors.known",
+    "Lipschitz": "problem.priors.lipschitz",
+    "Location": "problem.families.location",
+    "Mean": "problem.secrets.mean",
+    "Plan": "planning",
+    "PlanFileError": "errors",
+    "Poisson": "problem.families.poisson",
+    "Problem": "problem.problem",
+    "ProblemError": "errors",
+    "Quantile": "problem.secrets.quantile",
+    "ShiftedExponential": "problem.families.shifted_exponential",
+    "Simplex": "problem.prior",
+    "StatveilError": "errors",
+    "Std": "problem.secrets.std",
+    "Structure": "problem.structure",
+    "Table": "problem.priors.table",
+    "TargetError": "errors",
+    "Uniform": "problem.families.uniform",
+    "limits": "planning",
+    "load_plan": "plan_file",
+    "plan": "planning",
+    "save_plan": "plan_file",
+    "simulate": "planning",
+}
+"""Where each public name lives: loaded on first use, so that importing statveil costs next to nothing."""
+
+__all__ = [
+    "Binomial",
+    "Box",
+    "Categorical",
+    "Density",
+    "Elicited",
+    "Exponential",
+    "Flat",
+    "Fraction",
+    "Gaussian",
+    "Geometric",
+    "Known",
+    "Lipschitz",
+    "Location",
+    "Mean",
+    "Plan",
+    "PlanFileError",
+    "Poisson",
+    "Problem",
+    "ProblemError",
+    "Quantile",
+    "ShiftedExponential",
+    "Simplex",
+    "StatveilError",
+    "Std",
+    "Structure",
+    "Table",
+    "TargetError",
+    "Uniform",
+    "limits",
+    "load_plan",
+    "plan",
+    "save_plan",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'statveil' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"statveil.{_WHERE[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,220 @@
+"""What a mechanism guarantees: its risk and its distortion, from the problem alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statveil.errors import ProblemError
+from statveil.mechanisms.interval import Interval
+from statveil.mechanisms.mechanism import Mechanism
+from statveil.mechanisms.scaling import Scaling
+from statveil.problem.axis import Axis
+from statveil.problem.location_scale import Form, LocationScale
+from statveil.problem.prior import Simplex
+from statveil.problem.problem import Problem
+from statveil.rounding import tolerant_floor
+from statveil.theory.risk.lipschitz import constants, lipschitz_line_risk, lipschitz_risk
+from statveil.theory.risk.one_dimensional import comb_risk, interval_risk, teeth
+from statveil.theory.risk.parallel import density_risk
+from statveil.theory.risk.polygon import Polygon, longest_piece, polygon_risk
+from statveil.theory.risk.radial import Quarter, radial_risk, ray_range
+from statveil.theory.risk.simplex import simplex_risk
+
+__all__ = ["Risk", "distortion", "hit_window", "quarter", "risk", "support_polygon"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Risk:
+    """P(best attacker hits), never below the truth; lower is better.
+
+    ``kind`` says how the value was obtained: ``exact``, or ``upper bound`` where only a class of priors is
+    known.
+    """
+
+    value: float
+    kind: str
+
+
+def risk(problem: Problem, mechanism: Mechanism, *, tolerance: float | None = None, quick: bool = False) -> Risk:
+    """Risk of a mechanism against an attacker with this tolerance (the problem's, if none is given).
+
+    ``quick`` spends fewer quadrature nodes on non-uniform priors of two parameters: for comparing
+    candidates, never for a reported risk.
+    """
+    eps = problem.tolerance if tolerance is None else tolerance
+    if isinstance(mechanism, Scaling):
+        return Risk(value=_scaling_risk(problem, mechanism, eps, quick), kind="exact")
+    if not isinstance(mechanism, Interval):
+        raise ProblemError(f"no accounting for the mechanism {mechanism.kind!r}.")
+    if isinstance(problem.prior, Simplex):
+        return Risk(value=simplex_risk(len(problem.family.params), mechanism.bins, 2 * eps), kind="exact")
+    window = hit_window(problem, mechanism.direction, eps)
+    axis = _only_axis(problem, mechanism)
+    if axis is not None:
+        return _one_dimensional(axis, mechanism, window, quick)
+    return _two_dimensional(problem, mechanism, window, quick)
+
+
+def hit_window(problem: Problem, direction: Form, tolerance: float) -> float:
+    """Length of a hit along the binned coordinate: c = 2 eps / |dg/dx|."""
+    if not isinstance(problem.family, LocationScale):
+        return 2 * tolerance
+    slopes = problem.family.coefficients(problem.secret)
+    rate = abs(sum(slopes[name] * change for name, change in direction.items()))
+    return 2 * tolerance / rate if rate else float("inf")
+
+
+def support_polygon(problem: Problem) -> tuple[tuple[str, str], Polygon]:
+    """The two free parameters and the polygon on which they can lie."""
+    box = problem.box
+    first, second = box.free
+    a, b = box.axes[first], box.axes[second]
+    polygon = Polygon(np.array([[a.low, b.low], [a.high, b.low], [a.high, b.high], [a.low, b.high]]))
+    for form in problem.family.constraints:
+        polygon = polygon.cut((form.get(first, 0.0), form.get(second, 0.0)), 0.0)
+    return (first, second), polygon
+
+
+def _only_axis(problem: Problem, mechanism: Interval) -> Axis | None:
+    """The one belief that matters, if the mechanism moves one parameter and nothing ties it to another."""
+    moved = [name for name, change in mechanism.direction.items() if change]
+    if len(moved) == 1 and (len(problem.box.free) == 1 or not problem.box.cut(problem.family)):
+        return problem.box.axes[moved[0]]
+    return None
+
+
+def _one_dimensional(axis: Axis, mechanism: Interval, window: float, quick: bool) -> Risk:
+    bins = mechanism.bins
+    if not axis.exact:
+        if mechanism.step is not None:
+            raise ProblemError(
+                "a known step together with a Lipschitz prior is not accounted for; state a density or a plain range."
+            )
+        return Risk(value=lipschitz_risk(axis, bins, window), kind="upper bound")
+    if mechanism.step is not None:
+        return Risk(value=comb_risk(axis, bins, mechanism.step, window), kind="exact")
+    return Risk(value=interval_risk(axis, bins, window, quick=quick), kind="exact")
+
+
+def _two_dimensional(problem: Problem, mechanism: Interval, window: float, quick: bool) -> Risk:
+    names, polygon = support_polygon(problem)
+    axes = [problem.box.axes[name] for name in names]
+    bins, step = mechanism.bins, mechanism.step
+    direction = _pair(names, mechanism.direction)
+    coordinate = _pair(names, mechanism.coordinate)
+    if not all(axis.exact for axis in axes):
+        return Risk(value=_lipschitz(problem, mechanism, names, window), kind="upper bound")
+    if all(axis.flat for axis in axes):
+        # on a flat piece a comb costs what an interval costs against a window of K whole steps
+        width = window if step is None else teeth(window, step) * step
+        return Risk(value=polygon_risk(polygon, direction, coordinate, bins, width), kind="exact")
+    if step is not None:
+        raise ProblemError(
+            "a known step is not accounted for when both parameters are uncertain and one has a density; "
+            "state plain ranges, or a known value for one of them."
+        )
+
+    def density(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+        return problem.prior.density({names[0]: first, names[1]: second} | _known_values(problem))
+
+    value = density_risk(polygon, density, direction, coordinate, bins, window, quick=quick)
+    return Risk(value=value, kind="exact")
+
+
+def _lipschitz(problem: Problem, mechanism: Interval, names: tuple[str, str], window: float) -> float:
+    if problem.box.cut(problem.family) or len(mechanism.coordinate) != 1 or mechanism.step is not None:
+        raise ProblemError(
+            f"no bound is known for a Lipschitz prior of {problem.family.name!r} on these ranges; "
+            "state densities, or plain ranges."
+        )
+    (binned,) = mechanism.coordinate
+    other = names[1] if binned == names[0] else names[0]
+    one, two = problem.box.axes[binned], problem.box.axes[other]
+    if constants(one) is None or constants(two) is None:
+        raise ProblemError(
+            "a Lipschitz prior of one parameter can only stand beside a plain range, a Lipschitz prior or a known "
+            "value of the other; state the other one so."
+        )
+    return lipschitz_line_risk(one, two, mechanism.bins, window, mechanism.direction.get(other, 0.0))
+
+
+def _known_values(problem: Problem) -> dict[str, NDArray[np.float64]]:
+    return {name: np.asarray(axis.low) for name, axis in problem.box.axes.items() if axis.known}
+
+
+def _pair(names: tuple[str, str], form: Form) -> tuple[float, float]:
+    return form.get(names[0], 0.0), form.get(names[1], 0.0)
+
+
+def quarter(problem: Problem, mechanism: Scaling) -> tuple[Quarter, float]:
+    """The prior seen from the bound, and the side of the bound on which it lies."""
+    loc, scale = problem.box.axes[mechanism.loc], problem.box.axes[mechanism.scale]
+    side = 1.0 if loc.low >= mechanism.about else -1.0
+    near, far = sorted((side * (loc.low - mechanism.about), side * (loc.high - mechanism.about)))
+    parts = mechanism.form.get(mechanism.loc, 0.0) * side, mechanism.form.get(mechanism.scale, 0.0)
+    return Quarter(near, far, scale.low, scale.high, *parts), side
+
+
+def _scaling_risk(problem: Problem, mechanism: Scaling, eps: float, quick: bool) -> float:
+    view, side = quarter(problem, mechanism)
+
+    def density(u: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray[np.float64]:
+        params = {mechanism.loc: mechanism.about + side * u, mechanism.scale: v}
+        return np.broadcast_to(problem.prior.density(params), np.shape(u))
+
+    return radial_risk(view, density, mechanism.bins, 2 * eps, quick=quick)
+
+
+def distortion(problem: Problem, mechanism: Mechanism) -> float:
+    """Largest distance between an original and its release, over every parameter the prior allows."""
+    if isinstance(mechanism, Scaling):
+        return _scaling_distortion(problem, mechanism)
+    if not isinstance(mechanism, Interval):
+        raise ProblemError(f"no accounting for the mechanism {mechanism.kind!r}.")
+    longest = max(length for length, _ in mechanism.bins.pieces())
+    if not isinstance(problem.family, LocationScale):
+        return longest / 2  # categorical: TV is the change of the share itself
+    unit = float(problem.family.length(mechanism.direction))
+    if mechanism.step is not None:
+        # at most N candidates a step apart, released at the middle one: floor(N / 2) steps
+        most = tolerant_floor(longest / mechanism.step)
+        most += longest / mechanism.step - most > 1e-9
+        return unit * (most // 2) * mechanism.step
+    if mechanism.centre == "piece":
+        names, polygon = support_polygon(problem)
+        pair, coordinate = _pair(names, mechanism.direction), _pair(names, mechanism.coordinate)
+        longest = longest_piece(polygon, pair, coordinate, mechanism.bins)
+    return unit * longest / 2
+
+
+def _scaling_distortion(problem: Problem, mechanism: Scaling) -> float:
+    """W1 = |a - 1| E|X - L|: largest at the ends of a bin, or on the border of the prior's box."""
+    view, side = quarter(problem, mechanism)
+    assert isinstance(problem.family, LocationScale)
+    bins = mechanism.bins
+    edges = bins.edges()
+    middles = 0.5 * (edges[1:] + edges[:-1])
+    u_parts, v_parts, goals = [], [], []
+    for ends in (edges[:-1], edges[1:]):
+        for angle in ray_range(view, ends):
+            rho = ends / view.secret(np.cos(angle), np.sin(angle))
+            u_parts.append(rho * np.cos(angle))
+            v_parts.append(rho * np.sin(angle))
+            goals.append(middles)
+    share = np.linspace(0.0, 1.0, 4001)
+    for u in (view.near, view.far):
+        u_parts.append(np.full(share.shape, u))
+        v_parts.append(view.bottom + (view.top - view.bottom) * share)
+    for v in (view.bottom, view.top):
+        u_parts.append(view.near + (view.far - view.near) * share)
+        v_parts.append(np.full(share.shape, v))
+    for u, v in zip(u_parts[-4:], v_parts[-4:], strict=True):
+        start, stop = bins.span(bins.locate(view.secret(u, v)))
+        goals.append(0.5 * (start + stop))
+    u_all, v_all, goal = (np.concatenate(parts) for parts in (u_parts, v_parts, goals))
+    factor = goal / view.secret(u_all, v_all) - 1
+    lengths = problem.family.z_distance(side * factor * u_all, factor * v_all)
+    return float(np.nanmax(lengths))

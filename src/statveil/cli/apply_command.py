@@ -1,0 +1,26 @@
+"""``statveil apply``: parameter in, released parameter out."""
+
+from __future__ import annotations
+
+import click
+
+from statveil.cli.options import echo_json, json_option
+from statveil.cli.parsing import parse_point
+from statveil.plan_file import load_plan
+
+__all__ = ["command"]
+
+
+@click.command("apply")
+@click.argument("plan_file", metavar="PLAN")
+@click.option("--at", required=True, metavar="NAME=X,...", help="The parameter, as in mu=103,sigma=7.")
+@json_option
+def command(plan_file: str, at: str, as_json: bool) -> None:
+    """Released parameter of a parameter, and the secret's value at the release."""
+    done = load_plan(plan_file).apply(**parse_point(at))
+    released = {name: float(value) for name, value in done.released.items()}
+    if as_json:
+        echo_json({"released": released, "secret": float(done.secret)})
+        return
+    click.echo("released: " + ", ".join(f"{name} = {value:.10g}" for name, value in released.items()))
+    click.echo(f"secret at the release: {float(done.secret):.10g}")

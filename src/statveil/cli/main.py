@@ -1,0 +1,83 @@
+"""The ``statveil`` command: its subcommands and how errors end."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from statveil import __version__
+
+__all__ = ["run", "statveil"]
+
+_COMMANDS = {
+    "apply": "released parameter of a parameter",
+    "limits": "what no mechanism can beat",
+    "list": "families, secrets, priors and the pairs that work",
+    "plan": "the best mechanism for a target, without any data",
+    "simulate": "the best attacker played against a plan",
+}
+
+
+class _Lazy(click.Group):
+    """Subcommands are imported when they are called, so that ``--help`` is quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"statveil.cli.{cmd_name}_command")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in _COMMANDS:
+            from statveil.errors import unknown_name
+
+            raise click.UsageError(unknown_name("command", args[0], sorted(_COMMANDS)))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(_COMMANDS.items()))
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="statveil")
+def statveil() -> None:
+    """Share a table while hiding a summary statistic of a column.
+
+    A plan is made without any data: say what outsiders believe (--family, --prior), what to hide (--secret), how close
+    a guess counts (--tolerance), and how often a guess may succeed (--max-risk).
+    """
+
+
+def run() -> None:
+    """Entry point: every expected error is one sentence on stderr and exit code 2."""
+    from statveil.errors import StatveilError
+
+    try:
+        code = statveil.main(standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        sys.exit(2)
+    except click.ClickException as error:
+        _fail(error.format_message())
+    except StatveilError as error:
+        _fail(str(error))
+    except click.Abort:
+        _fail("stopped.")
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str) -> None:
+    click.echo("statveil: " + " ".join(message.split()), err=True)
+    sys.exit(2)

@@ -1,0 +1,71 @@
+"""Options that several commands share, and the problem made of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from statveil import problem as _problem  # noqa: F401  (fills the registries)
+from statveil.cli.parsing import parse_family, parse_known, parse_priors, parse_secret
+from statveil.problem.problem import Problem
+
+__all__ = ["echo_json", "json_option", "problem_from", "problem_options"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_PROBLEM = (
+    click.option("--family", required=True, metavar="NAME", help="Family of the column; 'statveil list' shows them."),
+    click.option("--trials-per-draw", "trials", type=int, metavar="N", help="Trials behind each count (binomial)."),
+    click.option("--categories", type=int, metavar="C", help="Number of categories (categorical)."),
+    click.option("--labels", metavar="A,B,C", help="Labels of the categories (categorical)."),
+    click.option(
+        "--prior",
+        "priors",
+        multiple=True,
+        metavar="NAME=LO:HI",
+        help="What outsiders believe of a parameter; repeatable. NAME=X: known. NAME=LO:HI~normal(M,S): a density of "
+        "SciPy. NAME=LO:HI~lipschitz(FLOOR,L): only constants known. NAME~between(A,B,0.9): 90 % sure.",
+    ),
+    click.option("--secret", required=True, metavar="S", help="mean, std, quantile:A, or fraction:J."),
+    click.option("--tolerance", required=True, metavar="E", help="A guess within E (closed interval) is a hit."),
+    click.option("--distance", metavar="D", help="w1 (default), or tv for discrete families."),
+    click.option("--known", metavar="K", help='Public structure, as in "min=0,step=1,atoms=0".'),
+)
+
+
+def problem_options(command: Command) -> Command:
+    """Add the options that state a problem."""
+    for option in reversed(_PROBLEM):
+        command = option(command)
+    return command
+
+
+def json_option(command: Command) -> Command:
+    """Add ``--json``."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")(command)
+
+
+def problem_from(options: dict[str, Any]) -> Problem:
+    """The problem that the options state; takes them out of ``options``."""
+    from statveil.cli.parsing import parse_number
+
+    family = parse_family(
+        options.pop("family"),
+        trials=options.pop("trials"),
+        categories=options.pop("categories"),
+        labels=options.pop("labels"),
+    )
+    prior = parse_priors(options.pop("priors"))
+    secret, tolerance = parse_secret(options.pop("secret")), parse_number(options.pop("tolerance"), "the tolerance")
+    known, distance = parse_known(options.pop("known")), options.pop("distance") or ""
+    if prior is None:
+        return Problem(family=family, secret=secret, tolerance=tolerance, known=known, distance=distance)
+    return Problem(family=family, prior=prior, secret=secret, tolerance=tolerance, known=known, distance=distance)
+
+
+def echo_json(value: dict[str, Any]) -> None:
+    """One JSON object on stdout."""
+    click.echo(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False))

@@ -1,0 +1,177 @@
+"""From what people type to values: numbers, priors, secrets, structure."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+from statveil.errors import ProblemError, unknown_name
+from statveil.problem.axis import Axis
+from statveil.problem.families.binomial import Binomial
+from statveil.problem.families.categorical import Categorical
+from statveil.problem.family import FAMILIES, Family
+from statveil.problem.prior import Box
+from statveil.problem.priors.density import Density
+from statveil.problem.priors.elicited import Elicited
+from statveil.problem.priors.flat import Flat
+from statveil.problem.priors.known import Known
+from statveil.problem.priors.lipschitz import Lipschitz
+from statveil.problem.secret import SECRETS, Secret
+from statveil.problem.secrets.fraction import Fraction
+from statveil.problem.secrets.mean import Mean
+from statveil.problem.secrets.quantile import Quantile
+from statveil.problem.secrets.std import Std
+from statveil.problem.structure import Structure
+
+__all__ = ["parse_family", "parse_known", "parse_number", "parse_point", "parse_priors", "parse_secret"]
+
+_PRIOR_HELP = (
+    "Allowed: NAME=LO:HI, NAME=X, NAME=LO:HI~normal(M,S), NAME=LO:HI~lipschitz(FLOOR,L), NAME~between(A,B,0.9)"
+)
+_CALL = re.compile(r"^([A-Za-z_][A-Za-z0-9_]*)\((.*)\)$")
+
+
+def parse_number(text: str, what: str) -> float:
+    """One finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise ProblemError(f"{what} must be a number. Got {text!r}.") from None
+    if not math.isfinite(value):
+        raise ProblemError(f"{what} must be a finite number. Got {text!r}.")
+    return value
+
+
+def parse_family(
+    name: str, *, trials: int | None = None, categories: int | None = None, labels: str | None = None
+) -> Family:
+    """The family by name, with its fixed settings."""
+    if name not in FAMILIES:
+        raise ProblemError(unknown_name("family", name, sorted(FAMILIES)))
+    if name != "binomial" and trials is not None:
+        raise ProblemError(f"--trials-per-draw is for the binomial family. Got the family {name!r}; leave it out.")
+    if name != "categorical" and (categories is not None or labels is not None):
+        raise ProblemError(f"--categories and --labels are for the categorical family. Got {name!r}; leave them out.")
+    if name == "binomial":
+        if trials is None:
+            raise ProblemError("the binomial family needs --trials-per-draw n, the number of trials behind each count.")
+        return Binomial(trials=trials)
+    if name == "categorical":
+        if categories is None and labels is None:
+            raise ProblemError("the categorical family needs --categories C or --labels a,b,c.")
+        names = None if labels is None else [label.strip() for label in labels.split(",")]
+        return Categorical(labels=names, categories=categories)
+    return FAMILIES[name]()
+
+
+def parse_priors(texts: Sequence[str]) -> Box | None:
+    """All ``--prior`` options together; ``None`` where none was given."""
+    axes: dict[str, Axis] = {}
+    for text in texts:
+        name, axis = _parse_prior(text)
+        if name in axes:
+            raise ProblemError(f"the prior of {name!r} is given twice; keep one of them.")
+        axes[name] = axis
+    return Box(**axes) if axes else None
+
+
+def _parse_prior(text: str) -> tuple[str, Axis]:
+    head, tilde, tail = text.partition("~")
+    name, equals, span = head.partition("=")
+    name = name.strip()
+    if not name or (not equals and not tilde):
+        raise ProblemError(f"a prior must name its parameter. Got {text!r}. {_PRIOR_HELP}.")
+    what = f"the prior of {name!r}"
+    if not tilde:
+        return name, _parse_span(span, what, name)
+    call = _CALL.match(tail.strip())
+    if call is None:
+        raise ProblemError(f"the part after '~' in {what} must look like normal(M,S). Got {tail!r}. {_PRIOR_HELP}.")
+    function = call[1]
+    values = [parse_number(part, f"an argument in {what}") for part in call[2].split(",") if part.strip()]
+    if function == "between":
+        if equals or len(values) != 3:
+            raise ProblemError(f"{what} must look like {name}~between(A,B,0.9). Got {text!r}.")
+        return name, Elicited(*values)
+    low, colon, high = span.partition(":")
+    if not colon:
+        raise ProblemError(f"{what} needs a range to which {function}(...) is cut. Got {text!r}. {_PRIOR_HELP}.")
+    ends = parse_number(low, f"the lower end in {what}"), parse_number(high, f"the upper end in {what}")
+    if function == "lipschitz":
+        if len(values) != 2:
+            raise ProblemError(f"{what} must look like {name}=LO:HI~lipschitz(FLOOR,L). Got {text!r}.")
+        return name, Lipschitz(*_ordered(ends, name), *values)
+    low_end, high_end = _ordered(ends, name)
+    return name, Density(function, values, low=low_end, high=high_end)
+
+
+def _parse_span(text: str, what: str, name: str) -> Axis:
+    low, colon, high = text.partition(":")
+    if not colon:
+        return Known(parse_number(text, what))
+    ends = parse_number(low, f"the lower end of {what}"), parse_number(high, f"the upper end of {what}")
+    return Flat(*_ordered(ends, name))
+
+
+def _ordered(ends: tuple[float, float], name: str) -> tuple[float, float]:
+    low, high = ends
+    if low >= high:
+        state = "reversed" if low > high else "empty"
+        raise ProblemError(
+            f"the range of {name!r} is {state}. Got {low:g}:{high:g}; write the smaller end first, "
+            f"or {name}={low:g} if the value is publicly known."
+        )
+    return low, high
+
+
+def parse_secret(text: str) -> Secret:
+    """``mean``, ``std``, ``quantile:A`` or ``fraction:J``."""
+    kind, colon, argument = text.partition(":")
+    if kind not in SECRETS:
+        raise ProblemError(unknown_name("secret", kind, ["mean", "std", "quantile:A", "fraction:J"]))
+    if kind in ("mean", "std"):
+        if colon:
+            raise ProblemError(f"the secret {kind!r} takes no argument. Got {text!r}.")
+        return Mean() if kind == "mean" else Std()
+    if not argument:
+        example = "quantile:0.95" if kind == "quantile" else "fraction:0"
+        raise ProblemError(f"the secret {kind!r} needs an argument, such as {example}. Got {text!r}.")
+    if kind == "quantile":
+        return Quantile(parse_number(argument, "the alpha of a quantile"))
+    return Fraction(int(argument) if re.fullmatch(r"-?\d+", argument) else argument)
+
+
+def parse_known(text: str | None) -> Structure:
+    """``min=0,max=9,step=1,atoms=0`` in any order; several atoms are separated by ``/``."""
+    if text is None:
+        return Structure()
+    names = {"min": "minimum", "max": "maximum", "step": "step", "atoms": "atoms"}
+    found: dict[str, float] = {}
+    atoms: tuple[float, ...] = ()
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if name not in names:
+            raise ProblemError(unknown_name("known structure", name, names))
+        if not equals or not value:
+            raise ProblemError(f"known structure must look like min=0,step=1,atoms=0. Got {part!r}.")
+        if name in found or (name == "atoms" and atoms):
+            raise ProblemError(f"the known {name!r} is given twice; separate several atoms by '/', as in atoms=0/100.")
+        if name == "atoms":
+            atoms = tuple(parse_number(atom, "a known atom") for atom in value.split("/"))
+        else:
+            found[name] = parse_number(value, f"the known {name!r}")
+    return Structure(**{names[name]: value for name, value in found.items()}, atoms=atoms)
+
+
+def parse_point(text: str) -> dict[str, float]:
+    """``mu=103,sigma=7``."""
+    point: dict[str, float] = {}
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals:
+            raise ProblemError(f"a parameter must look like mu=103. Got {part!r}; separate several by commas.")
+        if name in point:
+            raise ProblemError(f"the parameter {name!r} is given twice; keep one of them.")
+        point[name] = parse_number(value, f"the parameter {name!r}")
+    return point

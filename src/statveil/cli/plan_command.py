@@ -1,0 +1,58 @@
+"""``statveil plan``: the best mechanism for a target."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from statveil.cli.options import json_option, problem_from, problem_options
+from statveil.cli.parsing import parse_number
+from statveil.plan_file import dump_plan, save_plan
+from statveil.planning import METHODS, plan
+from statveil.report.text import describe_plan
+
+__all__ = ["command"]
+
+
+@click.command("plan")
+@problem_options
+@click.option("--max-risk", metavar="T", help="Least distortion with at most this risk.")
+@click.option("--max-distortion", metavar="B", help="Least risk with at most this distortion.")
+@click.option("--bin", "width", metavar="S", help="The paper's mechanism with bins of this width.")
+@click.option("--slope", metavar="X", help="Force a direction (the paper's t0).")
+@click.option("--method", default="interval", metavar="M", help=f"{', '.join(METHODS)} (default: interval).")
+@click.option("-o", "--output", metavar="FILE", help="Write the plan to this file.")
+@json_option
+def command(
+    max_risk: str | None,
+    max_distortion: str | None,
+    width: str | None,
+    slope: str | None,
+    method: str,
+    output: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Plan a release: exactly one of --max-risk, --max-distortion and --bin. No data is read."""
+    made = plan(
+        problem_from(options),
+        max_risk=_number(max_risk, "the largest allowed risk"),
+        max_distortion=_number(max_distortion, "the largest allowed distortion"),
+        bin=_number(width, "the bin width"),
+        slope=_number(slope, "the slope"),
+        method=method,
+    )
+    if output is not None:
+        save_plan(made, output)
+    if as_json:
+        click.echo(json.dumps(json.loads(dump_plan(made)), indent=2, ensure_ascii=False))
+        return
+    click.echo(describe_plan(made))
+    if output is not None:
+        click.echo(f"Written to {output}.")
+
+
+def _number(text: str | None, what: str) -> float | None:
+    return None if text is None else parse_number(text, what)

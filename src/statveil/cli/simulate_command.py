@@ -1,0 +1,30 @@
+"""``statveil simulate``: the best attacker played for real."""
+
+from __future__ import annotations
+
+import click
+
+from statveil.cli.options import echo_json, json_option
+from statveil.cli.parsing import parse_number
+from statveil.plan_file import load_plan
+from statveil.planning import simulate
+
+__all__ = ["command"]
+
+
+@click.command("simulate")
+@click.argument("plan_file", metavar="PLAN")
+@click.option("--trials", type=int, default=100_000, show_default=True, metavar="N", help="Independent trials.")
+@click.option("--seed", type=click.IntRange(min=0), metavar="S", help="Seed, to repeat a run exactly.")
+@click.option("--confidence", default="0.999", show_default=True, metavar="P", help="Level of the interval.")
+@json_option
+def command(plan_file: str, trials: int, seed: int | None, confidence: str, as_json: bool) -> None:
+    """Success rate of the best attacker, with a confidence interval; independent of the plan's accounting."""
+    plan = load_plan(plan_file)
+    level = parse_number(confidence, "the confidence")
+    found = simulate(plan, trials=trials, seed=seed, confidence=level)
+    if as_json:
+        echo_json(found.to_json())
+        return
+    click.echo(f"The best attacker hit in {found.rate:.4%} of {found.trials:,} trials")
+    click.echo(f"({found.confidence:.1%} interval {found.low:.5f} to {found.high:.5f}); the plan says {plan.risk:.5f}.")

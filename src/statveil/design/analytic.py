@@ -1,0 +1,148 @@
+"""Interval plans: the paper's mechanism as asked for, or the best direction, alignment and width."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+from statveil.accounting import distortion, risk
+from statveil.design.chart import Chart, charts, paper_cut, shift_cut
+from statveil.design.closed import Cut, box_cuts, triangle_cuts
+from statveil.design.one_axis import best_on_axis, best_on_lattice, unreachable
+from statveil.design.scaling import best_scaling
+from statveil.design.search import best_by_search
+from statveil.design.share import best_share_bins
+from statveil.design.target import BinWidth, MaxDistortion, MaxRisk, Target, meets
+from statveil.design.treatment import Treatment, treatment
+from statveil.errors import ProblemError
+from statveil.mechanisms.interval import Interval
+from statveil.mechanisms.mechanism import Mechanism
+from statveil.mechanisms.scaling import Scaling
+from statveil.problem.families.categorical import Categorical
+from statveil.problem.location_scale import Form, LocationScale
+from statveil.problem.problem import Problem
+
+__all__ = ["design_interval"]
+
+Binned = TypeVar("Binned", Interval, Scaling)
+
+
+def design_interval(problem: Problem, goal: Target, *, slope: float | None = None) -> tuple[Mechanism, Treatment]:
+    """The interval mechanism for a target, and how the declared structure is treated."""
+    how = treatment(problem)
+    if isinstance(problem.family, Categorical):
+        _refuse_slope(slope, "a share")
+        return best_share_bins(problem, goal), how
+    if not isinstance(problem.family, LocationScale):
+        raise ProblemError(
+            f"interval bins in closed form exist for the continuous families and the categorical share, not for "
+            f"{problem.family.name!r}; its limits are available."
+        )
+    if how.kind == "scale" and len(problem.box.free) == 2:
+        _refuse_slope(slope, "scaling about a known bound")
+        scaling = best_scaling(problem, goal, how.about)
+        return (_settle(problem, scaling, goal) if isinstance(goal, MaxRisk) else scaling), how
+    if how.kind == "lattice":
+        _refuse_slope(slope, "moving by whole steps")
+        return _lattice(problem, goal, how), how
+    if isinstance(goal, BinWidth):
+        chart, direction = paper_cut(problem, slope)
+        return chart.interval(problem, direction, goal.value), how
+    mechanism = _forced(problem, goal, slope) if slope is not None else _best(problem, goal)
+    return _settle(problem, mechanism, goal), how
+
+
+def _refuse_slope(slope: float | None, what: str) -> None:
+    if slope is not None:
+        raise ProblemError(f"a slope has no meaning for {what}; leave it out.")
+
+
+def _lattice(problem: Problem, goal: Target, how: Treatment) -> Interval:
+    options = charts(problem)
+    if len(problem.box.free) == 1:
+        chart: Chart = options[0]
+        direction: Form = chart.base
+    else:
+        chart, direction = shift_cut(problem, options)
+    assert how.step is not None
+    if isinstance(goal, BinWidth):
+        return chart.interval(problem, direction, goal.value, step=how.step)
+    return best_on_lattice(problem, chart, direction, how.step, goal)
+
+
+def _forced(problem: Problem, goal: MaxRisk | MaxDistortion, slope: float) -> Interval:
+    """Best bin width along a given slope."""
+    return best_by_search(problem, charts(problem), goal, only=paper_cut(problem, slope))
+
+
+def _best(problem: Problem, goal: MaxRisk | MaxDistortion) -> Interval:
+    options, box = charts(problem), problem.box
+    if len(box.free) == 1:
+        return best_on_axis(problem, options[0], options[0].base, goal)
+    axes = [box.axes[name] for name in box.free]
+    if not all(axis.flat for axis in axes):
+        return best_by_search(problem, options, goal)
+    if problem.family.constraints:
+        first, second = axes
+        if (first.low, first.high) != (second.low, second.high):
+            return best_by_search(problem, options, goal)
+        return _pick(problem, options, goal, triangle_cuts)
+    return _pick(problem, options, goal, box_cuts)
+
+
+def _pick(
+    problem: Problem,
+    options: tuple[Chart, ...],
+    goal: MaxRisk | MaxDistortion,
+    cuts: Callable[[Problem, tuple[Chart, ...], MaxRisk | MaxDistortion], list[Cut]],
+) -> Interval:
+    score, chart, k, width = min(cuts(problem, options, goal), key=lambda cut: cut[0])
+    if math.isinf(score):
+        least = min(cut[0] for cut in cuts(problem, options, MaxDistortion(1e300)))  # one bin for everything
+        raise unreachable(goal.value, least)
+    return chart.interval(problem, chart.direction(k), width)
+
+
+def _settle(problem: Problem, mechanism: Binned, goal: MaxRisk | MaxDistortion) -> Binned:
+    """Hold the target against the final accounting, not against the search's."""
+    if isinstance(goal, MaxDistortion):
+        while distortion(problem, mechanism) > goal.value:
+            mechanism = _with_width(mechanism, mechanism.bins.width * (1 - 1e-15))
+        return _tightened(problem, mechanism)
+    if meets(risk(problem, mechanism).value, goal):
+        return mechanism
+    low, high, nudge = mechanism.bins.width, mechanism.bins.width, 1e-6
+    while not meets(risk(problem, _with_width(mechanism, high)).value, goal):
+        if high >= mechanism.bins.high - mechanism.bins.low:
+            raise unreachable(goal.value, risk(problem, mechanism).value)
+        low, high = high, min(high * (1 + nudge), mechanism.bins.high - mechanism.bins.low)
+        nudge *= 4
+    while high - low > 1e-7 * high:
+        middle = 0.5 * (low + high)
+        if meets(risk(problem, _with_width(mechanism, middle)).value, goal):
+            high = middle
+        else:
+            low = middle
+    return _with_width(mechanism, high)
+
+
+def _with_width(mechanism: Binned, width: float) -> Binned:
+    return replace(mechanism, bins=replace(mechanism.bins, width=width))
+
+
+def _tightened(problem: Problem, mechanism: Binned) -> Binned:
+    """Narrower bins of the same risk: the risk only falls when a bin less is needed."""
+    if not all(axis.flat for axis in problem.box.axes.values()):
+        return mechanism
+    most = risk(problem, mechanism).value
+    bins = mechanism.bins
+    low, high = bins.width / 2, bins.width
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        if risk(problem, _with_width(mechanism, middle)).value <= most:
+            high = middle
+        else:
+            low = middle
+    return _with_width(mechanism, high)

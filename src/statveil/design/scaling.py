@@ -1,0 +1,78 @@
+"""Bins of the secret for a column that can only be scaled about a known bound."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from statveil.accounting import distortion, quarter, risk
+from statveil.design.one_axis import unreachable
+from statveil.design.target import BinWidth, MaxDistortion, Target, meets
+from statveil.errors import ProblemError, TargetError
+from statveil.mechanisms.scaling import Scaling
+from statveil.problem.location_scale import LocationScale
+from statveil.problem.problem import Problem
+from statveil.theory.bins import Bins
+
+__all__ = ["best_scaling"]
+
+
+def best_scaling(problem: Problem, goal: Target, about: float) -> Scaling:
+    """Narrowest bins for a risk, widest for a distortion, or bins of a given width."""
+    whole = _whole(problem, about)
+    span = whole.bins.high - whole.bins.low
+    if isinstance(goal, BinWidth):
+        return _with(whole, min(goal.value, span))
+    if isinstance(goal, MaxDistortion):
+        if distortion(problem, whole) <= goal.value:
+            return whole
+        low, high = 0.0, span
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if _fits(problem, whole, middle, goal.value) else (low, middle)
+        if low <= 2 * problem.tolerance:
+            raise TargetError(
+                f"a largest distortion of {goal.value:g} leaves bins no wider than a guess, which hide nothing; "
+                f"allow at least {distortion(problem, _with(whole, 2 * problem.tolerance)):g}."
+            )
+        return _with(whole, low)
+    if risk(problem, whole).value > goal.value:
+        raise unreachable(goal.value, risk(problem, whole).value)
+    low, high = 2 * problem.tolerance / goal.value, span  # no window holds less than its share of a bin
+    while high - low > 1e-6 * high:
+        middle = math.sqrt(low * high)
+        if meets(risk(problem, _with(whole, middle), quick=True).value, goal):
+            high = middle
+        else:
+            low = middle
+    return _with(whole, high)
+
+
+def _fits(problem: Problem, whole: Scaling, width: float, most: float) -> bool:
+    return distortion(problem, _with(whole, width)) <= most
+
+
+def _with(mechanism: Scaling, width: float) -> Scaling:
+    return replace(mechanism, bins=replace(mechanism.bins, width=width))
+
+
+def _whole(problem: Problem, about: float) -> Scaling:
+    """One bin for everything."""
+    family = problem.family
+    assert isinstance(family, LocationScale)
+    (loc,), (scale,) = family.loc_form, family.scale_form
+    side = 1.0 if problem.box.axes[loc].low > about else -1.0
+    slopes = family.coefficients(problem.secret)
+    if problem.secret.kind == "std":
+        side = 1.0
+    form = {name: side * slope for name, slope in slopes.items() if slope}
+    draft = Scaling(about=about, loc=loc, scale=scale, form=form, bins=Bins(low=0.0, high=1.0, origin=0.0, width=1.0))
+    view, _ = quarter(problem, draft)
+    levels = view.secret(view.corners[:, 0], view.corners[:, 1])
+    low, high = float(levels.min()), float(levels.max())
+    if low <= 0:
+        raise ProblemError(
+            f"the prior lets the secret {problem.secret.label!r} reach the known bound {about:g}; "
+            "narrow the prior so that it stays on one side."
+        )
+    return replace(draft, bins=Bins(low=low, high=high, origin=low, width=high - low))

@@ -1,0 +1,48 @@
+"""Bins of a category's share."""
+
+from __future__ import annotations
+
+from statveil.accounting import distortion, risk
+from statveil.design.one_axis import unreachable
+from statveil.design.target import BinWidth, MaxDistortion, Target, meets
+from statveil.mechanisms.interval import Interval
+from statveil.problem.problem import Problem
+from statveil.problem.secrets.fraction import Fraction
+from statveil.theory.bins import Bins
+
+__all__ = ["best_share_bins"]
+
+
+def best_share_bins(problem: Problem, goal: Target) -> Interval:
+    """Bins of p_j from 0 up, all other shares giving way equally; a release is clipped at zero."""
+    if isinstance(goal, BinWidth | MaxDistortion):
+        return _bins(problem, min(1.0, goal.value if isinstance(goal, BinWidth) else 2 * goal.value))
+    if risk(problem, _bins(problem, 1.0)).value > goal.value:
+        raise unreachable(goal.value, risk(problem, _bins(problem, 1.0)).value)
+    # the risk is not monotone in the width (a new short bin at 1 costs little), so scan downwards first
+    widths = [i / 1000 for i in range(1, 1001)]
+    high = next(w for w in widths if meets(risk(problem, _bins(problem, w)).value, goal))
+    low = max(high - 1e-3, 1e-9)
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        if meets(risk(problem, _bins(problem, middle)).value, goal):
+            high = middle
+        else:
+            low = middle
+    option = _bins(problem, high)
+    assert distortion(problem, option) <= high / 2 * (1 + 1e-9)
+    return option
+
+
+def _bins(problem: Problem, width: float) -> Interval:
+    assert isinstance(problem.secret, Fraction)
+    names = [param.name for param in problem.family.params]
+    chosen = names[problem.family.category_index(problem.secret.category)]
+    give = -1.0 / (len(names) - 1)
+    return Interval(
+        along=chosen,
+        coordinate={chosen: 1.0},
+        direction={name: 1.0 if name == chosen else give for name in names},
+        bins=Bins(low=0.0, high=1.0, origin=0.0, width=width),
+        keep=problem.support,
+    )

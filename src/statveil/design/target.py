@@ -1,0 +1,71 @@
+"""What a plan is asked to meet: exactly one of a risk, a distortion, or a bin width."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from statveil.errors import ProblemError
+
+__all__ = ["BinWidth", "MaxDistortion", "MaxRisk", "Target", "meets", "target"]
+
+
+@dataclass(frozen=True, slots=True)
+class MaxRisk:
+    """The best attacker may hit with at most this probability."""
+
+    value: float
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.value) and 0 < self.value < 1):
+            raise ProblemError(
+                f"the largest allowed risk must be a number between 0 and 1, both excluded. Got {self.value:g}; "
+                "0.1 lets the best attacker hit one time in ten."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class MaxDistortion:
+    """No release may lie farther than this from its original."""
+
+    value: float
+
+    def __post_init__(self) -> None:
+        _positive("the largest allowed distortion", self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class BinWidth:
+    """The paper's mechanism with bins of this width."""
+
+    value: float
+
+    def __post_init__(self) -> None:
+        _positive("the bin width", self.value)
+
+
+Target = MaxRisk | MaxDistortion | BinWidth
+
+
+def target(*, max_risk: float | None = None, max_distortion: float | None = None, bin: float | None = None) -> Target:
+    """The one target that was given."""
+    given = [
+        make(float(value))
+        for make, value in ((MaxRisk, max_risk), (MaxDistortion, max_distortion), (BinWidth, bin))
+        if value is not None
+    ]
+    if len(given) != 1:
+        raise ProblemError(
+            f"give exactly one of max risk, max distortion and bin width. Got {len(given) or 'none'} of them."
+        )
+    return given[0]  # type: ignore[return-value]
+
+
+def meets(risk: float, goal: MaxRisk) -> bool:
+    """Whether a risk meets the target, where a rounding error of the last digits is no breach."""
+    return risk <= goal.value * (1 + 1e-12)
+
+
+def _positive(what: str, value: float) -> None:
+    if not (math.isfinite(value) and value > 0):
+        raise ProblemError(f"{what} must be a finite number above 0. Got {value:g}.")

@@ -1,0 +1,116 @@
+"""Which maps of the column keep what is publicly known of it. Decided from the declaration alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from statveil.errors import ProblemError
+from statveil.problem.families.categorical import Categorical
+from statveil.problem.location_scale import Form, LocationScale
+from statveil.problem.problem import Problem
+
+__all__ = ["Treatment", "mode_of", "treatment"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Treatment:
+    """``free``: any direction; ``lattice``: whole steps; ``scale``: about a bound; ``rank``: by model."""
+
+    kind: str
+    about: float = 0.0
+    step: float | None = None
+
+
+def treatment(problem: Problem) -> Treatment:
+    """The treatment that keeps the declared structure (design table: shift, scale, affine, lattice, rank)."""
+    known, family = problem.known, problem.family
+    if known.step is None and not known.fixed_points:
+        return Treatment(kind="free")
+    if isinstance(family, Categorical):
+        raise ProblemError(
+            "a categorical column has no minimum, maximum, step or atoms; leave out the known structure."
+        )
+    if not isinstance(family, LocationScale):
+        return Treatment(kind="free")
+    _check_bounds(problem, family)
+    if known.step is not None and not known.fixed_points and _can_shift(problem, family):
+        return Treatment(kind="lattice", step=known.step)
+    if known.step is None and len(known.fixed_points) == 1 and _can_scale(problem, family, known.fixed_points[0]):
+        return Treatment(kind="scale", about=known.fixed_points[0])
+    if family.name == "location" and not family.settings():
+        raise ProblemError(
+            "no shift or scaling keeps this combination of known bounds, step and atoms, and a location family "
+            "without a shape cannot be redrawn by rank. Declare less, or use a family with a full model "
+            "(gaussian, exponential, poisson and so on)."
+        )
+    return Treatment(kind="rank")
+
+
+def mode_of(problem: Problem, kind: str, direction: Form) -> str:
+    """Name of the map of the column: shift, scale, affine, lattice, rank or category."""
+    family = problem.family
+    if isinstance(family, Categorical):
+        return "category"
+    if kind != "free" or not isinstance(family, LocationScale):
+        return kind if kind != "free" else "rank"
+    moved = {name: change for name, change in direction.items() if change}
+    if family.shift and moved == dict(family.shift):
+        return "shift"
+    ends = [end for end in (family.minimum, family.maximum) if end is not None]
+    if any(end not in moved for end in ends) and len(moved) == 1:
+        return "scale"  # the end of the support that does not move is the fixed point
+    return "affine"
+
+
+def _check_bounds(problem: Problem, family: LocationScale) -> None:
+    """Refuse a declared bound that contradicts the family or the prior."""
+    for side, bound, own in (
+        ("minimum", problem.known.minimum, family.minimum),
+        ("maximum", problem.known.maximum, family.maximum),
+    ):
+        if bound is None:
+            continue
+        if isinstance(own, str):
+            axis = problem.box.axes[own]
+            if not (axis.known and axis.low == bound):
+                raise ProblemError(
+                    f"{own!r} is the {side} of {family.name!r}, and the known {side} is {bound:g}; "
+                    f"state the prior as {own}={bound:g}, a known value."
+                )
+        elif own is not None and own != bound:
+            raise ProblemError(f"the {side} of {family.name!r} is {own:g}. Got a known {side} of {bound:g}.")
+        elif own is None and (family.minimum is not None or family.maximum is not None):
+            raise ProblemError(
+                f"{family.name!r} has no {side}. Got a known {side} of {bound:g}; choose another family."
+            )
+        elif own is None:
+            _check_side(problem, family, side, bound)
+
+
+def _check_side(problem: Problem, family: LocationScale, side: str, bound: float) -> None:
+    """The mean of a bounded column lies strictly inside the bound."""
+    axis = problem.box.axes[str(family.location)]
+    if (side == "minimum" and axis.low <= bound) or (side == "maximum" and axis.high >= bound):
+        end = "lower" if side == "minimum" else "upper"
+        raise ProblemError(
+            f"the prior lets {family.location!r} reach the known {side} {bound:g}, where every value would be the "
+            f"same; move the {end} end of its range inside."
+        )
+
+
+def _can_shift(problem: Problem, family: LocationScale) -> bool:
+    return bool(family.shift) and problem.secret.kind != "std" and all(n in problem.box.free for n in family.shift)
+
+
+def _can_scale(problem: Problem, family: LocationScale, about: float) -> bool:
+    free = problem.box.free
+    if family.location is None:
+        return about == family.minimum
+    if family.minimum is not None or family.maximum is not None:
+        ends = {end for end in (family.minimum, family.maximum) if isinstance(end, str)}
+        fixed = [end for end in ends if end not in free and problem.box.axes[end].low == about]
+        return bool(fixed)
+    axis = problem.box.axes[family.location]
+    one_side = axis.low > about or axis.high < about
+    # a known sigma would be given away together with mu: the release shows their ratio
+    return one_side and (len(family.params) == 1 or len(free) == 2)

@@ -1,0 +1,132 @@
+"""Interval quantization: the paper's mechanism, along any direction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from statveil.mechanisms.mechanism import Fibre, Mechanism, quiet
+from statveil.problem.location_scale import Form, evaluate
+from statveil.problem.support import Support
+from statveil.theory.bins import Bins
+
+__all__ = ["Interval"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval(Mechanism):
+    """Bins of one coordinate; each line of parameters inside a bin is released at its middle.
+
+    Parameters
+    ----------
+    along : str
+        Name of the binned coordinate.
+    coordinate : Form
+        The binned coordinate as a linear form of the parameters.
+    direction : Form
+        How the parameters change per unit of the coordinate; lines in this direction share a release.
+    bins : Bins
+        The bins of the coordinate.
+    step : float, optional
+        Move by whole steps only: the release is the middle one of the candidates a step apart.
+    keep : Support, optional
+        Where a release must stay. A line that leaves it inside the bin is released at the point nearest to the
+        bin's middle that stays (``centre="bin"``), or at the middle of what stays (``centre="piece"``).
+    """
+
+    kind: ClassVar[str] = "interval"
+    along: str
+    coordinate: Form
+    direction: Form
+    bins: Bins
+    step: float | None = None
+    keep: Support = field(default_factory=lambda: Support(limits=()))
+    centre: str = "bin"
+
+    @property
+    def finite(self) -> bool:
+        return self.step is None and len(self.direction) == 1 and len(self.coordinate) == 1
+
+    def release(self, params: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float64]]:
+        x = evaluate(self.coordinate, params)
+        start, stop = self.bins.span(self.bins.locate(x))
+        middle = 0.5 * (start + stop)
+        move = middle - x if self.step is None else self._whole_steps(x, start, stop)
+        if self.keep.limits:
+            back, ahead = self.keep.extent(params, self.direction)
+            if self.centre == "piece":
+                move = 0.5 * (np.maximum(back, start - x) + np.minimum(ahead, stop - x))
+            else:
+                move = np.clip(move, np.minimum(back, 0.0), np.maximum(ahead, 0.0))
+        scale = max(abs(self.bins.low), abs(self.bins.high), self.bins.width)
+        released = {name: np.asarray(value, dtype=np.float64) for name, value in params.items()}
+        for name, change in self.direction.items():
+            moved = released[name] + change * move
+            released[name] = moved if self.step is not None else quiet(moved, scale)  # steps keep the residue
+        if self.finite and not self.keep.limits:
+            # the middle itself, free of rounding, so that equal releases are equal numbers
+            (name,) = self.coordinate
+            released[name] = middle / self.coordinate[name]
+        return released
+
+    def _candidates(
+        self, x: NDArray[np.float64], start: NDArray[np.float64], stop: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """First and last whole number of steps that stays in [start, stop)."""
+        assert self.step is not None
+        first = np.ceil((start - x) / self.step - 1e-9)
+        return first, np.maximum(np.ceil((stop - x) / self.step - 1e-9) - 1, first)
+
+    def _whole_steps(
+        self, x: NDArray[np.float64], start: NDArray[np.float64], stop: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        assert self.step is not None
+        first, last = self._candidates(x, start, stop)
+        return np.floor((first + last) / 2) * self.step
+
+    def fibre(self, released: Mapping[str, NDArray[np.float64]], support: Support, nodes: int) -> Fibre:
+        x = evaluate(self.coordinate, released)
+        start, stop = self.bins.span(self.bins.locate(x))
+        back, ahead = support.extent(released, self.direction)
+        if self.step is not None:
+            first, last = self._candidates(x, start, stop)
+            most = int((last - first).max()) + 1
+            count = first[:, None] + np.arange(most)
+            move, weight = count * self.step, (count <= last[:, None]).astype(np.float64)
+        else:
+            low, high = np.maximum(back, start - x), np.minimum(ahead, stop - x)
+            move = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, nodes)
+            weight = np.ones(move.shape)
+        points = {name: value[:, None] + self.direction.get(name, 0.0) * move for name, value in released.items()}
+        return Fibre(points=points, weight=weight, comb=self.step is not None)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "along": self.along,
+            "coordinate": dict(self.coordinate),
+            "direction": dict(self.direction),
+            "low": self.bins.low,
+            "high": self.bins.high,
+            "origin": self.bins.origin,
+            "width": self.bins.width,
+            "step": self.step,
+            "keep": [{"form": dict(form), "at_least": bound} for form, bound in self.keep.limits],
+            "centre": self.centre,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Interval:
+        return cls(
+            along=data["along"],
+            coordinate=dict(data["coordinate"]),
+            direction=dict(data["direction"]),
+            bins=Bins(low=data["low"], high=data["high"], origin=data["origin"], width=data["width"]),
+            step=data["step"],
+            keep=Support(limits=tuple((dict(limit["form"]), limit["at_least"]) for limit in data["keep"])),
+            centre=data["centre"],
+        )

@@ -1,0 +1,282 @@
+"""plan(): a problem and a target in, a plan with its guarantee out. No data anywhere."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
+
+from statveil import accounting
+from statveil.design.analytic import design_interval
+from statveil.design.target import MaxDistortion, MaxRisk, meets, target
+from statveil.design.treatment import mode_of
+from statveil.errors import ProblemError, unknown_name
+from statveil.mechanisms.interval import Interval
+from statveil.mechanisms.mechanism import Mechanism, mechanism_from_json
+from statveil.mechanisms.scaling import Scaling
+from statveil.problem.location_scale import LocationScale
+from statveil.problem.prior import Box
+from statveil.problem.problem import Problem
+from statveil.published import published_bound
+from statveil.simulation import Rate, play
+from statveil.theory.gamma import gamma
+from statveil.theory.limits import least_distortion, least_risk
+
+__all__ = ["METHODS", "Applied", "Limits", "Plan", "limits", "plan", "simulate"]
+
+METHODS = ("interval",)
+"""Mechanisms that a plan can ask for by name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """What the mechanism makes of parameters: both fields describe the release, so both may be published."""
+
+    released: dict[str, NDArray[np.float64]]
+    """Released parameters by name."""
+    secret: NDArray[np.float64]
+    """Value of the secret at the released parameters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What no mechanism can beat."""
+
+    gamma: float
+    lower_bound: float
+    bound_on: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers for scripts."""
+        return {"gamma": self.gamma, "lower_bound": self.lower_bound, "bound_on": self.bound_on}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A mechanism with its guarantee, made without data; it can be published.
+
+    Parameters
+    ----------
+    problem : Problem
+        What was asked.
+    mechanism : Mechanism
+        What a parameter becomes.
+    method, mode : str
+        How the mechanism was found, and which map of the column realises it.
+    risk : float
+        P(best attacker hits), never below the truth. ``risk_kind`` says how it was obtained.
+    published_bound : float or None
+        The paper's printed bound at this bin and slope, errors included.
+    distortion : float
+        Largest distance between an original and its release.
+    gamma, lower_bound : float
+        The problem's constant, and the distortion that no mechanism of this risk can beat.
+    """
+
+    problem: Problem
+    mechanism: Mechanism
+    method: str
+    mode: str
+    risk: float
+    risk_kind: str
+    published_bound: float | None
+    distortion: float
+    gamma: float
+    lower_bound: float
+
+    @property
+    def bin(self) -> float | None:
+        """Width of the bins along the binned coordinate."""
+        return self.mechanism.bins.width if isinstance(self.mechanism, Interval | Scaling) else None
+
+    @property
+    def slope(self) -> float | None:
+        """The paper's t0 of the bins' direction; ``None`` for a pure shift or a single parameter."""
+        family = self.problem.family
+        if isinstance(family, LocationScale) and isinstance(self.mechanism, Interval):
+            return family.slope_of(self.mechanism.direction) if len(self.problem.box.free) == 2 else None
+        return None
+
+    def apply(self, **params: ArrayLike) -> Applied:
+        """The paper's online phase: parameters in, released parameters out, of any shape.
+
+        A publicly known parameter may be left out.
+        """
+        given = _checked(self.problem, params)
+        released = self.mechanism.release(given)
+        return Applied(released=released, secret=self.problem.secret_of(released))
+
+    def risk_profile(self, tolerances: Sequence[float]) -> list[tuple[float, float]]:
+        """Risk of this plan against attackers with other tolerances than the problem's."""
+        profile = []
+        for tolerance in tolerances:
+            if not (math.isfinite(tolerance) and tolerance > 0):
+                raise ProblemError(f"a tolerance must be a finite number above 0. Got {tolerance!r}.")
+            profile.append((tolerance, accounting.risk(self.problem, self.mechanism, tolerance=tolerance).value))
+        return profile
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as a JSON object; :meth:`from_json` makes the same plan."""
+        return {
+            "risk": self.risk,
+            "risk_kind": self.risk_kind,
+            "published_bound": self.published_bound,
+            "distortion": self.distortion,
+            "lower_bound": self.lower_bound,
+            "gamma": self.gamma,
+            "method": self.method,
+            "mode": self.mode,
+            "bin": self.bin,
+            "slope": self.slope,
+            "problem": self.problem.to_json(),
+            "mechanism": self.mechanism.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Plan:
+        """The plan that :meth:`to_json` wrote. Numbers are taken as written, not accounted anew."""
+        plain = ("method", "mode", "risk", "risk_kind", "published_bound", "distortion", "gamma", "lower_bound")
+        return cls(
+            problem=Problem.from_json(data["problem"]),
+            mechanism=mechanism_from_json(data["mechanism"]),
+            **{key: data[key] for key in plain},
+        )
+
+
+def plan(
+    problem: Problem,
+    *,
+    max_risk: float | None = None,
+    max_distortion: float | None = None,
+    bin: float | None = None,
+    slope: float | None = None,
+    method: str = "interval",
+) -> Plan:
+    """The best mechanism for a problem and exactly one target.
+
+    Parameters
+    ----------
+    problem : Problem
+        What outsiders believe and know, what to hide, how close a guess counts.
+    max_risk : float, optional
+        Least distortion with at most this risk.
+    max_distortion : float, optional
+        Least risk with at most this distortion.
+    bin : float, optional
+        The paper's mechanism with bins of this width.
+    slope : float, optional
+        Force a direction (the paper's t0).
+    method : str
+        ``"interval"``.
+
+    Examples
+    --------
+    >>> import statveil as sv
+    >>> salaries = sv.Problem(
+    ...     family=sv.Location(), prior=sv.Box(mean=(40_000, 140_000)), secret=sv.Mean(), tolerance=1_000
+    ... )
+    >>> plan = sv.plan(salaries, max_risk=0.2)
+    >>> plan.risk, plan.distortion, plan.mode
+    (0.2, 5000.0, 'shift')
+    """
+    if method not in METHODS:
+        raise ProblemError(unknown_name("method", method, METHODS))
+    if slope is not None and not math.isfinite(slope):
+        raise ProblemError(f"the slope must be a finite number. Got {slope!r}; leave it out for a pure shift.")
+    goal = target(max_risk=max_risk, max_distortion=max_distortion, bin=bin)
+    mechanism, how = design_interval(problem, goal, slope=slope)
+    found = accounting.risk(problem, mechanism)
+    value = found.value
+    if isinstance(goal, MaxRisk) and meets(value, goal):
+        value = min(value, goal.value)  # equal up to the rounding errors of the last digits
+    constant = gamma(problem)
+    direction = mechanism.direction if isinstance(mechanism, Interval) else {}
+    return Plan(
+        problem=problem,
+        mechanism=mechanism,
+        method=method,
+        mode=mode_of(problem, how.kind, direction),
+        risk=value,
+        risk_kind=found.kind,
+        published_bound=published_bound(problem, mechanism),
+        distortion=accounting.distortion(problem, mechanism),
+        gamma=constant,
+        lower_bound=least_distortion(constant, problem.tolerance, value),
+    )
+
+
+def limits(problem: Problem, *, max_risk: float | None = None, max_distortion: float | None = None) -> Limits:
+    """What no mechanism can beat: the least distortion for a risk, or the least risk for a distortion."""
+    goal = target(max_risk=max_risk, max_distortion=max_distortion)
+    constant = gamma(problem)
+    if isinstance(goal, MaxDistortion):
+        return Limits(gamma=constant, lower_bound=least_risk(constant, problem.tolerance, goal.value), bound_on="risk")
+    bound = least_distortion(constant, problem.tolerance, goal.value)
+    return Limits(gamma=constant, lower_bound=bound, bound_on="distortion")
+
+
+def simulate(
+    plan: Plan,
+    *,
+    trials: int = 100_000,
+    seed: int | None = None,
+    rng: Generator | None = None,
+    confidence: float = 0.999,
+) -> Rate:
+    """The best attacker played for real against a plan; success rate with a confidence interval.
+
+    It uses the mechanism, the secret and the prior, never the accounting behind ``plan.risk``.
+    """
+    source = np.random.default_rng(seed) if rng is None else rng
+    return play(plan.problem, plan.mechanism, trials=trials, rng=source, confidence=confidence)
+
+
+def _checked(problem: Problem, params: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float64]]:
+    """Parameters by name, finite, of one shape, inside the prior."""
+    names = [param.name for param in problem.family.params]
+    for name in params:
+        if name not in names:
+            raise ProblemError(unknown_name(f"parameter of {problem.family.name!r}", name, names))
+    known = {}
+    if isinstance(problem.prior, Box):
+        known = {name: axis.low for name, axis in problem.prior.axes.items() if axis.known}
+    missing = [name for name in names if name not in params and name not in known]
+    if missing:
+        raise ProblemError(f"the parameters {', '.join(missing)} are missing; give a value for each.")
+    try:
+        values = {name: np.asarray(params.get(name, known.get(name, 0.0)), dtype=np.float64) for name in names}
+        shape = np.broadcast_shapes(*(value.shape for value in values.values()))
+    except (TypeError, ValueError):
+        raise ProblemError("parameters must be numbers, or arrays of numbers of one shape.") from None
+    for name, value in values.items():
+        if not np.all(np.isfinite(value)):
+            raise ProblemError(f"the parameter {name!r} must be finite; remove NaN and infinite values.")
+    full = {name: np.broadcast_to(value, shape) for name, value in values.items()}
+    _check_inside(problem, full)
+    return full
+
+
+def _check_inside(problem: Problem, params: Mapping[str, NDArray[np.float64]]) -> None:
+    """Refuse parameters outside the prior, naming the side and never the value."""
+    why = "The plan guarantees nothing there, and widening the prior after looking at the data would leak."
+    if isinstance(problem.prior, Box):
+        for name, axis in problem.prior.axes.items():
+            slack = 1e-9 * max(axis.width, abs(axis.low), abs(axis.high))
+            if np.any(params[name] < axis.low - slack):
+                raise ProblemError(f"{name!r} lies below the prior's range. {why}")
+            if np.any(params[name] > axis.high + slack):
+                raise ProblemError(f"{name!r} lies above the prior's range. {why}")
+    else:
+        total = np.sum(np.stack(list(params.values())), axis=0)
+        if np.any(np.abs(total - 1) > 1e-9):
+            raise ProblemError("the shares must add up to 1; normalise them.")
+    if not np.all(problem.support.contains(params, slack=1e-9)):
+        raise ProblemError(
+            f"the parameters lie outside what {problem.family.name!r} allows"
+            f"{f' ({problem.family.constraint_doc})' if problem.family.constraints else ''}. {why}"
+        )

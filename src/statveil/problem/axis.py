@@ -1,0 +1,96 @@
+"""What outsiders believe about one parameter: a range and, usually, a density on it."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from statveil.errors import ProblemError, unknown_name
+from statveil.problem.domain import Param
+
+__all__ = ["AXES", "Axis", "axis_from_json", "check_finite_range"]
+
+AXES: dict[str, type[Axis]] = {}
+"""Every kind of belief about one parameter; filled when the files of ``problem/priors`` are loaded."""
+
+
+class Axis(ABC):
+    """Belief about one parameter, on ``[low, high]``. Nothing here is ever taken from private data."""
+
+    kind: ClassVar[str]
+    exact: ClassVar[bool] = True
+    """Whether the density is fully known; a class of densities only allows upper bounds on the risk."""
+    flat: ClassVar[bool] = False
+    """Whether the density is constant."""
+    low: float
+    high: float
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "kind" in cls.__dict__:
+            AXES[cls.kind] = cls
+
+    @property
+    def width(self) -> float:
+        """Length of the range; 0 for a known value."""
+        return self.high - self.low
+
+    @property
+    def known(self) -> bool:
+        """Whether the parameter is publicly known."""
+        return self.width == 0
+
+    def fit(self, param: Param) -> Axis:
+        """This belief, checked against the domain of the parameter it is about."""
+        if not self.known:
+            param.check_range(self.low, self.high)
+        elif not (param.low < self.low < param.high):
+            raise ProblemError(
+                f"the known value of {param.name!r} must be {param.domain}. Got {self.low:g}; state a value inside."
+            )
+        return self
+
+    @abstractmethod
+    def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Density, with mass 1 on the range and 0 outside."""
+
+    @abstractmethod
+    def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Mass below ``x``."""
+
+    @abstractmethod
+    def ppf(self, u: ArrayLike) -> NDArray[np.float64]:
+        """Inverse of :meth:`cdf`; ``ppf`` of uniform numbers draws from the belief."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object from which :func:`axis_from_json` makes the same belief."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Axis:
+        """The belief that :meth:`to_json` wrote."""
+        return cls(**{key: value for key, value in data.items() if key != "kind"})
+
+
+def axis_from_json(data: Mapping[str, Any]) -> Axis:
+    """Any belief about one parameter from its JSON object."""
+    kind = data.get("kind")
+    if kind not in AXES:
+        raise ProblemError(unknown_name("kind of prior", str(kind), AXES))
+    return AXES[kind].from_json(data)
+
+
+def check_finite_range(what: str, low: float, high: float) -> tuple[float, float]:
+    """Both ends as floats, if they are finite and in order."""
+    low, high = float(low), float(high)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise ProblemError(f"the ends of {what} must be finite numbers. Got {low:g}:{high:g}.")
+    if low >= high:
+        state = "reversed" if low > high else "empty"
+        raise ProblemError(f"the range of {what} is {state}. Got {low:g}:{high:g}; write the smaller end first.")
+    return low, high

@@ -1,0 +1,76 @@
+"""ShiftedExponential(scale, shift)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from statveil.problem.domain import Param
+from statveil.problem.families.exponential import ExponentialShape
+from statveil.problem.location_scale import Form
+from statveil.problem.secret import Secret
+
+__all__ = ["ShiftedExponential"]
+
+
+class ShiftedExponential(ExponentialShape):
+    """Exponential distribution with mean excess ``scale``, from ``shift`` up."""
+
+    name: ClassVar[str] = "shifted-exponential"
+    doc: ClassVar[str] = "exponential distribution from shift up: mean excess scale"
+    secrets: ClassVar[tuple[str, ...]] = ("mean", "std", "quantile")
+    quantile_ends: ClassVar[tuple[bool, bool]] = (True, False)
+    coordinates: ClassVar[Mapping[str, Form]] = {"scale": {"scale": 1.0}, "shift": {"shift": 1.0}}
+    location: ClassVar[str | None] = "shift"
+    shift: ClassVar[Form] = {"shift": 1.0}
+    loc_form: ClassVar[Form] = {"shift": 1.0}
+    scale_form: ClassVar[Form] = {"scale": 1.0}
+    minimum: ClassVar[str | float | None] = "shift"
+
+    @property
+    def params(self) -> tuple[Param, ...]:
+        return (
+            Param(name="scale", low=0.0, typical=(0.5, 20.0), doc="mean above the shift"),
+            Param(name="shift", typical=(-10.0, 10.0), doc="smallest value"),
+        )
+
+    def direction(self, slope: float) -> Form:
+        return {"scale": 1.0, "shift": -slope}
+
+    def slope_of(self, direction: Form) -> float | None:
+        rise = direction.get("scale", 0.0)
+        return -direction.get("shift", 0.0) / rise if rise else None
+
+    def best_slope(self, secret: Secret) -> float | None:
+        if secret.kind == "mean":
+            return None
+        if secret.kind == "std":
+            return math.log(2)
+        return _quantile_slope(float(getattr(secret, "alpha", np.nan)))
+
+    def closed_gamma(self, secret: Secret) -> float:
+        if secret.kind == "mean":
+            return 0.5
+        if secret.kind == "std":
+            return math.log(2) / 2
+        slope = self.best_slope(secret)
+        return 0.5 if slope is None else abs(0.5 - math.exp(-slope))
+
+
+def _quantile_slope(alpha: float) -> float | None:
+    """The paper's t0 by Lambert W; ``None`` (pure shift) where the quantile is the mean.
+
+    At alpha = 1 - 1/e the argument of W is 0 and the printed gamma is 0/0; gamma tends to 1/2.
+    """
+    from scipy.special import lambertw
+
+    excess = -math.log1p(-alpha) - 1  # q - 1
+    if abs(excess) < 1e-15:
+        return None
+    argument = 0.5 * excess * math.exp(excess)
+    branch = -1 if excess < 0 else 0
+    value = float(np.real(lambertw(argument, branch)))
+    return excess - value if math.isfinite(value) else None

@@ -1,0 +1,136 @@
+"""What a family of distributions is: parameters with domains, moments, sampling and distances."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
+
+from statveil.errors import ProblemError, unknown_name
+from statveil.problem.domain import Param
+
+if TYPE_CHECKING:
+    from statveil.problem.secret import Secret
+
+__all__ = ["FAMILIES", "Family", "family_from_json"]
+
+FAMILIES: dict[str, type[Family]] = {}
+"""Every family by name; filled when the files of ``problem/families`` are loaded."""
+
+
+class Family(ABC):
+    """A parametric family of the column's distribution.
+
+    A subclass in one new file is enough: naming it registers it for the command line and the
+    conformance suite. A distance that has a closed form is returned by :meth:`w1` or :meth:`tv`; where
+    it is ``None``, the generic routine of :mod:`statveil.theory.distances` serves.
+    """
+
+    name: ClassVar[str]
+    doc: ClassVar[str]
+    secrets: ClassVar[tuple[str, ...]]
+    """Kinds of secrets that make sense for this family."""
+    distances: ClassVar[tuple[str, ...]] = ("w1",)
+    """Distances that make sense, the default first: ``w1`` (Wasserstein-1), ``tv`` (total variation)."""
+    discrete: ClassVar[bool] = False
+    quantile_ends: ClassVar[tuple[bool, bool]] = (False, False)
+    """Whether the 0-quantile and the 1-quantile are finite and depend on the parameters."""
+    constraints: ClassVar[tuple[Mapping[str, float], ...]] = ()
+    """Linear forms of the parameters that must be positive, such as high - low."""
+    constraint_doc: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" in cls.__dict__:
+            FAMILIES[cls.name] = cls
+
+    # --- declarations -------------------------------------------------------------------------
+    @property
+    @abstractmethod
+    def params(self) -> tuple[Param, ...]:
+        """The parameters, in their usual order."""
+
+    def settings(self) -> dict[str, Any]:
+        """Fixed settings of this member, as keyword arguments of its class."""
+        return {}
+
+    def param(self, name: str) -> Param:
+        """One parameter by name."""
+        for param in self.params:
+            if param.name == name:
+                return param
+        raise ProblemError(unknown_name(f"parameter of {self.name!r}", name, [p.name for p in self.params]))
+
+    def category_index(self, category: int | str) -> int:
+        """Number, counted from 0, of a category given by number or label."""
+        raise ProblemError(f"{self.name!r} has no categories; it has the secrets {', '.join(self.secrets)}.")
+
+    # --- the distribution ---------------------------------------------------------------------
+    @abstractmethod
+    def mean(self, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+        """Mean of the column."""
+
+    @abstractmethod
+    def std(self, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+        """Standard deviation of the column."""
+
+    @abstractmethod
+    def quantile(self, alpha: ArrayLike, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+        """Smallest x with cdf(x) >= alpha."""
+
+    @abstractmethod
+    def cdf(self, x: ArrayLike, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+        """P(X <= x)."""
+
+    def pmf(self, k: ArrayLike, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+        """P(X = k), for discrete families."""
+        raise ProblemError(f"{self.name!r} is continuous: no single value has a share.")
+
+    @abstractmethod
+    def sample(self, params: Mapping[str, float], size: int, rng: Generator) -> NDArray[np.float64]:
+        """Independent draws of the column."""
+
+    # --- closed forms, or None ----------------------------------------------------------------
+    def w1(self, a: Mapping[str, ArrayLike], b: Mapping[str, ArrayLike]) -> NDArray[np.float64] | None:
+        """Wasserstein-1 distance in closed form, or ``None``."""
+        return None
+
+    def tv(self, a: Mapping[str, ArrayLike], b: Mapping[str, ArrayLike]) -> NDArray[np.float64] | None:
+        """Total variation distance in closed form, or ``None``."""
+        return None
+
+    # --- checks and JSON ----------------------------------------------------------------------
+    def check_secret(self, secret: Secret) -> None:
+        """Refuse a secret that makes no sense here, with the pairs that do."""
+        if secret.kind not in self.secrets:
+            pairs = "; ".join(f"{name}: {', '.join(cls.secrets)}" for name, cls in sorted(FAMILIES.items()))
+            raise ProblemError(
+                f"the secret {secret.kind!r} makes no sense for the family {self.name!r}. Pairs that do: {pairs}."
+            )
+        secret.check(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object from which :func:`family_from_json` makes the same family."""
+        return {"name": self.name, **self.settings()}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Family) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash((self.name, tuple(sorted((k, str(v)) for k, v in self.settings().items()))))
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{key}={value!r}" for key, value in self.settings().items())
+        return f"{type(self).__name__}({inside})"
+
+
+def family_from_json(data: Mapping[str, Any]) -> Family:
+    """Any family from its JSON object."""
+    name = data.get("name")
+    if name not in FAMILIES:
+        raise ProblemError(unknown_name("family", str(name), FAMILIES))
+    return FAMILIES[name](**{key: value for key, value in data.items() if key != "name"})

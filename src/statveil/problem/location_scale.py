@@ -1,0 +1,143 @@
+"""Families X = loc + scale * Z with a fixed Z: every secret is linear and W1 is a norm.
+
+Both facts carry the whole analytic theory. With loc and scale linear in the parameters, the mean, the
+standard deviation and every quantile are linear in the parameters, and by monotone coupling
+``W1(theta, theta + d) = E|dloc + dscale Z|`` depends on the difference ``d`` alone.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
+
+from statveil.errors import ProblemError
+from statveil.problem.family import Family
+from statveil.problem.secret import Secret
+
+__all__ = ["Form", "LocationScale", "evaluate"]
+
+Form = Mapping[str, float]
+"""A linear form: coefficient by parameter name. Also used for directions: change by parameter name."""
+
+
+def evaluate(form: Form, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+    """Value of a linear form.
+
+    >>> float(evaluate({"low": -1.0, "high": 1.0}, {"low": 2.0, "high": 5.0}))
+    3.0
+    """
+    total: NDArray[np.float64] = np.zeros(())
+    for name, coefficient in form.items():
+        total = total + coefficient * np.asarray(params[name], dtype=np.float64)
+    return total
+
+
+class LocationScale(Family):
+    """Base of the continuous families."""
+
+    coordinates: ClassVar[Mapping[str, Form]]
+    """What bins can be cut along, by name; the paper's choice for std and quantiles comes first."""
+    location: ClassVar[str | None] = None
+    """Name of the coordinate that a pure shift moves, if the family can be shifted."""
+    shift: ClassVar[Form] = {}
+    """Direction of a pure shift, by one unit of the location."""
+    loc_form: ClassVar[Form] = {}
+    scale_form: ClassVar[Form] = {}
+    minimum: ClassVar[str | float | None] = None
+    """What the family says of the column's minimum: a parameter, a number, or nothing."""
+    maximum: ClassVar[str | float | None] = None
+
+    # --- the standard variable Z --------------------------------------------------------------
+    @property
+    @abstractmethod
+    def z_mean(self) -> float:
+        """E Z."""
+
+    @property
+    @abstractmethod
+    def z_std(self) -> float:
+        """Standard deviation of Z."""
+
+    @abstractmethod
+    def z_quantile(self, alpha: ArrayLike) -> NDArray[np.float64]:
+        """Quantile function of Z."""
+
+    @abstractmethod
+    def z_cdf(self, z: ArrayLike) -> NDArray[np.float64]:
+        """Distribution function of Z."""
+
+    @abstractmethod
+    def z_sample(self, size: int, rng: Generator) -> NDArray[np.float64]:
+        """Independent draws of Z."""
+
+    @abstractmethod
+    def z_distance(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+        """E|a + b Z|, the Wasserstein-1 length of a change of loc by ``a`` and of scale by ``b``."""
+
+    # --- directions of the paper --------------------------------------------------------------
+    def best_slope(self, secret: Secret) -> float | None:
+        """The paper's t0: slope of least W1 per change of the secret; ``None`` is the pure shift."""
+        return None
+
+    def direction(self, slope: float) -> Form:
+        """Direction of a slope, normalised to one unit of the first coordinate."""
+        raise ProblemError(f"the family {self.name!r} has no slope: its only direction is fixed. Leave out the slope.")
+
+    def slope_of(self, direction: Form) -> float | None:
+        """Slope of a direction in the paper's convention; ``None`` where it has no meaning."""
+        return None
+
+    def closed_gamma(self, secret: Secret) -> float | None:
+        """gamma where every direction is open (no parameter is known), in closed form, or ``None``."""
+        return None
+
+    # --- linear facts -------------------------------------------------------------------------
+    def loc(self, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+        """The location."""
+        return evaluate(self.loc_form, params)
+
+    def scale(self, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+        """The scale."""
+        return evaluate(self.scale_form, params)
+
+    def coefficients(self, secret: Secret) -> Form:
+        """The secret as a linear form of the parameters (up to a constant)."""
+        if secret.kind == "mean":
+            loc_part, scale_part = 1.0, self.z_mean
+        elif secret.kind == "std":
+            loc_part, scale_part = 0.0, self.z_std
+        else:
+            loc_part, scale_part = 1.0, float(self.z_quantile(getattr(secret, "alpha", np.nan)))
+        return {
+            p.name: loc_part * self.loc_form.get(p.name, 0.0) + scale_part * self.scale_form.get(p.name, 0.0)
+            for p in self.params
+        }
+
+    def length(self, direction: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+        """W1 between a member and the one that lies ``direction`` away."""
+        moved = {p.name: direction.get(p.name, 0.0) for p in self.params}
+        return self.z_distance(evaluate(self.loc_form, moved), evaluate(self.scale_form, moved))
+
+    # --- the distribution ---------------------------------------------------------------------
+    def mean(self, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+        return self.loc(params) + self.scale(params) * self.z_mean
+
+    def std(self, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+        return self.scale(params) * self.z_std
+
+    def quantile(self, alpha: ArrayLike, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+        return self.loc(params) + self.scale(params) * self.z_quantile(alpha)
+
+    def cdf(self, x: ArrayLike, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+        return self.z_cdf((np.asarray(x, dtype=np.float64) - self.loc(params)) / self.scale(params))
+
+    def sample(self, params: Mapping[str, float], size: int, rng: Generator) -> NDArray[np.float64]:
+        return np.asarray(self.loc(params) + self.scale(params) * self.z_sample(size, rng), dtype=np.float64)
+
+    def w1(self, a: Mapping[str, ArrayLike], b: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+        return self.z_distance(self.loc(b) - self.loc(a), self.scale(b) - self.scale(a))

@@ -1,0 +1,123 @@
+"""A belief as people say it: "90 % sure it lies between a and b"."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from statveil.errors import ProblemError
+from statveil.problem.axis import Axis, check_finite_range
+from statveil.problem.domain import Param
+
+__all__ = ["Elicited"]
+
+_TAIL = 4.0
+"""The belief ends this many standard deviations from its centre: nothing finite hides in an infinite tail."""
+
+
+@dataclass(frozen=True)
+class Elicited(Axis):
+    """``sure`` of the mass lies between ``a`` and ``b``, the rest equally below and above.
+
+    The density is normal on the natural scale of the parameter: plain for any real number, logarithmic
+    for a positive one, log-odds for a share; it is cut four standard deviations from the centre.
+    ``scale`` is set from the parameter's domain when the problem is put together.
+    """
+
+    a: float
+    b: float
+    sure: float
+    scale: str | None = None
+    kind: ClassVar[str] = "elicited"
+
+    def __post_init__(self) -> None:
+        a, b = check_finite_range("an elicited prior", self.a, self.b)
+        object.__setattr__(self, "a", a)
+        object.__setattr__(self, "b", b)
+        object.__setattr__(self, "sure", float(self.sure))
+        if not 0 < self.sure < 1:
+            raise ProblemError(
+                f"how sure you are must be a number between 0 and 1, both excluded. Got {self.sure:g}; "
+                "for a range that cannot be left, state it as LO:HI."
+            )
+        if self.scale not in (None, "plain", "log", "logit"):
+            raise ProblemError(f"unknown scale {self.scale!r} of an elicited prior. Allowed: plain, log, logit.")
+        if self.scale is not None:
+            object.__setattr__(self, "low", float(self._back(self._centre - _TAIL * self._spread)))
+            object.__setattr__(self, "high", float(self._back(self._centre + _TAIL * self._spread)))
+            if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.a < self.b < self.high):
+                raise ProblemError(
+                    f"no belief puts {self.sure:g} of its mass between {a:g} and {b:g} and ends {_TAIL:g} standard "
+                    "deviations out; be surer than that, or state the range as LO:HI."
+                )
+
+    def fit(self, param: Param) -> Axis:
+        if math.isfinite(param.high) and math.isfinite(param.low):
+            scale = "logit"
+        elif math.isfinite(param.low):
+            scale = "log"
+        else:
+            scale = "plain"
+        if not (param.low < self.a and self.b < param.high):
+            raise ProblemError(
+                f"both ends of the belief about {param.name!r} must be {param.domain}. Got {self.a:g} and {self.b:g}."
+            )
+        fitted = replace(self, scale=scale)
+        param.check_range(fitted.low, fitted.high)
+        return fitted
+
+    def _to(self, x: ArrayLike) -> NDArray[np.float64]:
+        at = np.asarray(x, dtype=np.float64)
+        if self.scale == "log":
+            return np.log(at)
+        return np.log(at) - np.log1p(-at) if self.scale == "logit" else at
+
+    def _back(self, y: ArrayLike) -> NDArray[np.float64]:
+        at = np.asarray(y, dtype=np.float64)
+        if self.scale == "log":
+            return np.exp(at)
+        return 1 / (1 + np.exp(-at)) if self.scale == "logit" else at
+
+    @cached_property
+    def _centre(self) -> float:
+        return float(0.5 * (self._to(self.a) + self._to(self.b)))
+
+    @cached_property
+    def _spread(self) -> float:
+        from scipy.special import ndtri
+
+        # the tails are cut, so a little less than `sure` must lie inside before cutting
+        inside = self.sure * math.erf(_TAIL / math.sqrt(2))
+        return float((self._to(self.b) - self._centre) / ndtri(0.5 + 0.5 * inside))
+
+    def _z(self, x: ArrayLike) -> NDArray[np.float64]:
+        return (self._to(np.clip(np.asarray(x, dtype=np.float64), self.low, self.high)) - self._centre) / self._spread
+
+    def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
+        at = np.asarray(x, dtype=np.float64)
+        inside = (at >= self.low) & (at <= self.high)
+        clipped = np.clip(at, self.low, self.high)
+        stretch = {"plain": 1.0, "log": clipped, "logit": clipped * (1 - clipped)}[str(self.scale)]
+        z = self._z(clipped)
+        height = np.exp(-0.5 * z * z) / (math.sqrt(2 * math.pi) * self._spread * stretch)
+        return np.where(inside, height / math.erf(_TAIL / math.sqrt(2)), 0.0)
+
+    def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
+        from scipy.special import ndtr
+
+        whole = math.erf(_TAIL / math.sqrt(2))
+        return np.clip((ndtr(self._z(x)) - ndtr(-_TAIL)) / whole, 0.0, 1.0)
+
+    def ppf(self, u: ArrayLike) -> NDArray[np.float64]:
+        from scipy.special import ndtr, ndtri
+
+        inner = ndtr(-_TAIL) + math.erf(_TAIL / math.sqrt(2)) * np.asarray(u, dtype=np.float64)
+        return np.clip(self._back(self._centre + self._spread * ndtri(inner)), self.low, self.high)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "a": self.a, "b": self.b, "sure": self.sure, "scale": self.scale}

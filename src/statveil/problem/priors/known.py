@@ -1,0 +1,44 @@
+"""The parameter is publicly known."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from statveil.errors import ProblemError
+from statveil.problem.axis import Axis
+
+__all__ = ["Known"]
+
+
+@dataclass(frozen=True)
+class Known(Axis):
+    """A single value, like the paper's sigma = 1."""
+
+    value: float
+    kind: ClassVar[str] = "known"
+    flat: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", float(self.value))
+        if not math.isfinite(self.value):
+            raise ProblemError(f"a known parameter must be a finite number. Got {self.value:g}.")
+        object.__setattr__(self, "low", self.value)
+        object.__setattr__(self, "high", self.value)
+
+    def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
+        """1 at the value: the density relative to a unit mass there."""
+        return np.where(np.asarray(x, dtype=np.float64) == self.value, 1.0, 0.0)
+
+    def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
+        return np.where(np.asarray(x, dtype=np.float64) >= self.value, 1.0, 0.0)
+
+    def ppf(self, u: ArrayLike) -> NDArray[np.float64]:
+        return np.full(np.shape(u), self.value)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "value": self.value}

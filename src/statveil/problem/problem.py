@@ -1,0 +1,130 @@
+"""The question: what outsiders believe and know, what to hide, and how close a guess counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
+
+from statveil.errors import ProblemError
+from statveil.problem.family import Family, family_from_json
+from statveil.problem.location_scale import LocationScale
+from statveil.problem.prior import Box, Prior, Simplex, prior_from_json
+from statveil.problem.secret import Secret, secret_from_json
+from statveil.problem.structure import Structure
+from statveil.problem.support import Support
+
+__all__ = ["Problem"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A privacy problem, stated without any data.
+
+    Parameters
+    ----------
+    family : Family
+        The parametric family of the column's distribution.
+    prior : Prior, optional
+        What an outsider believes about the parameters. A categorical column takes none: every vector of
+        shares is equally likely.
+    secret : Secret
+        The statistic to hide.
+    tolerance : float
+        A guess within this distance (closed interval) counts as a hit.
+    known : Structure
+        What everyone knows of such columns.
+    distance : str, optional
+        ``"w1"`` (the default) or ``"tv"`` where the family allows it.
+    """
+
+    family: Family
+    secret: Secret
+    tolerance: float
+    prior: Prior = field(default_factory=Simplex)
+    known: Structure = field(default_factory=Structure)
+    distance: str = ""
+
+    def __post_init__(self) -> None:
+        self.family.check_secret(self.secret)
+        object.__setattr__(self, "tolerance", _tolerance(self.tolerance))
+        object.__setattr__(self, "distance", self.distance or self.family.distances[0])
+        if self.distance not in self.family.distances:
+            raise ProblemError(
+                f"the family {self.family.name!r} is not measured in {self.distance!r}. "
+                f"Allowed: {', '.join(self.family.distances)}."
+            )
+        if isinstance(self.prior, Simplex) != (self.family.name == "categorical"):
+            raise ProblemError(
+                "a categorical column takes no prior ranges: every vector of shares is equally likely."
+                if self.family.name == "categorical"
+                else f"the family {self.family.name!r} needs a prior: a range for each of "
+                f"{', '.join(p.name for p in self.family.params)}."
+            )
+        object.__setattr__(self, "prior", self.prior.fit(self.family))
+        self._check_not_constant()
+
+    def _check_not_constant(self) -> None:
+        if isinstance(self.family, LocationScale) and isinstance(self.prior, Box):
+            slopes = self.family.coefficients(self.secret)
+            if not any(slopes[name] for name in self.prior.free):
+                raise ProblemError(
+                    f"the secret {self.secret.label!r} is the same for every parameter that the prior allows, so "
+                    f"there is nothing to hide; give {' or '.join(n for n, s in slopes.items() if s)} a range."
+                )
+
+    @property
+    def box(self) -> Box:
+        """The prior as a box of independent beliefs (every family but the categorical)."""
+        if not isinstance(self.prior, Box):
+            raise ProblemError(f"the family {self.family.name!r} has no box of parameters.")
+        return self.prior
+
+    @property
+    def support(self) -> Support:
+        """Where the parameters can lie."""
+        return self.prior.support(self.family)
+
+    def secret_of(self, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+        """Value of the secret at these parameters."""
+        return self.secret.of(self.family, params)
+
+    def sample(self, size: int, rng: Generator) -> dict[str, NDArray[np.float64]]:
+        """Parameters drawn from the prior."""
+        return self.prior.sample(self.family, size, rng)
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object from which :meth:`from_json` makes the same problem."""
+        return {
+            "family": self.family.to_json(),
+            "prior": self.prior.to_json(),
+            "secret": self.secret.to_json(),
+            "tolerance": self.tolerance,
+            "known": self.known.to_json(),
+            "distance": self.distance,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Problem:
+        """The problem that :meth:`to_json` wrote."""
+        return cls(
+            family=family_from_json(data["family"]),
+            prior=prior_from_json(data["prior"]),
+            secret=secret_from_json(data["secret"]),
+            tolerance=data["tolerance"],
+            known=Structure.from_json(data["known"]),
+            distance=data["distance"],
+        )
+
+
+def _tolerance(value: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+        raise ProblemError(
+            f"the tolerance must be a finite number above 0. Got {value!r}; it says how close a guess counts as a hit."
+        )
+    return float(value)

@@ -1,0 +1,26 @@
+"""The standard deviation of the column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from statveil.problem.family import Family
+from statveil.problem.secret import Secret
+
+__all__ = ["Std"]
+
+
+@dataclass(frozen=True, slots=True)
+class Std(Secret):
+    """The standard deviation of the column."""
+
+    kind: ClassVar[str] = "std"
+    doc: ClassVar[str] = "the standard deviation"
+
+    def of(self, family: Family, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+        return family.std(params)

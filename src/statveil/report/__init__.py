@@ -1,0 +1,1 @@
+"""What a person reads: texts and charts made from results."""

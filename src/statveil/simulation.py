@@ -1,0 +1,165 @@
+"""The best attacker played for real, at the level of parameters.
+
+Parameters are drawn from the prior and released; the attacker knows the problem and the mechanism, sees the
+release, works out what it leaves open, and guesses. Only the mechanism, the secret and the prior are used,
+never the accounting, so that the two can disagree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from statveil.errors import ProblemError
+from statveil.mechanisms.mechanism import Fibre, Mechanism
+from statveil.problem.prior import Box
+from statveil.problem.problem import Problem
+
+__all__ = ["Rate", "play", "proportion_interval"]
+
+Array = NDArray[np.float64]
+
+_NODES = 129
+_BATCH = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """How often the attacker hit, with a confidence interval that covers 0 and 1 too."""
+
+    rate: float
+    low: float
+    high: float
+    trials: int
+    confidence: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers for scripts."""
+        return {
+            "rate": self.rate,
+            "low": self.low,
+            "high": self.high,
+            "trials": self.trials,
+            "confidence": self.confidence,
+        }
+
+
+def play(problem: Problem, mechanism: Mechanism, *, trials: int, rng: Generator, confidence: float = 0.999) -> Rate:
+    """Success rate of the best attacker over independent trials."""
+    if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
+        raise ProblemError(f"the number of trials must be a whole number from 1. Got {trials!r}.")
+    if not 0 < confidence < 1:
+        raise ProblemError(f"the confidence must be a number between 0 and 1, both excluded. Got {confidence:g}.")
+    alone = isinstance(problem.prior, Box) and len(problem.box.free) == 1
+    attack = _grouped if alone and mechanism.finite else _by_fibre
+    hits = attack(problem, mechanism, trials, rng)
+    low, high = proportion_interval(hits, trials, confidence)
+    return Rate(rate=hits / trials, low=low, high=high, trials=trials, confidence=confidence)
+
+
+def proportion_interval(hits: int, trials: int, confidence: float) -> tuple[float, float]:
+    """Clopper-Pearson: exact, and defined at 0 and at all hits."""
+    from scipy.special import betaincinv
+
+    tail = (1 - confidence) / 2
+    low = 0.0 if hits == 0 else float(betaincinv(hits, trials - hits + 1, tail))
+    high = 1.0 if hits == trials else float(betaincinv(hits + 1, trials - hits, 1 - tail))
+    return low, high
+
+
+def _grouped(problem: Problem, mechanism: Mechanism, trials: int, rng: Generator) -> int:
+    """Finitely many releases: learn the best guess of each from one set of draws, score it on another.
+
+    Scoring on the draws it was learnt from would flatter the attacker.
+    """
+    learnt = problem.sample(trials, rng)
+    guesses = _learn(problem, _keys(mechanism, learnt), problem.secret_of(learnt))
+    fresh = problem.sample(trials, rng)
+    keys, secrets = _keys(mechanism, fresh), problem.secret_of(fresh)
+    releases, values = guesses
+    at = np.minimum(np.searchsorted(releases, keys), len(releases) - 1)
+    seen = releases[at] == keys
+    hit = seen & (np.abs(values[at] - secrets) <= problem.tolerance)
+    return int(hit.sum())
+
+
+def _keys(mechanism: Mechanism, params: dict[str, Array]) -> Array:
+    """Releases as numbers that can be compared: one parameter moves, the others are known."""
+    released = mechanism.release(params)
+    moving = [name for name in released if np.ptp(released[name]) > 0]
+    return np.asarray(released[moving[0]] if moving else np.zeros(len(next(iter(released.values())))))
+
+
+def _learn(problem: Problem, keys: Array, secrets: Array) -> tuple[Array, Array]:
+    """For each release the middle of the window of length 2 eps that holds most of its draws."""
+    order = np.lexsort((secrets, keys))
+    keys, secrets = keys[order], secrets[order]
+    releases, first = np.unique(keys, return_index=True)
+    guesses = []
+    for low, high in zip(first, [*first[1:], len(keys)], strict=True):
+        group = secrets[low:high]
+        held = np.searchsorted(group, group + 2 * problem.tolerance, side="right") - np.arange(len(group))
+        guesses.append(group[held.argmax()] + problem.tolerance)
+    return releases, np.array(guesses)
+
+
+def _by_fibre(problem: Problem, mechanism: Mechanism, trials: int, rng: Generator) -> int:
+    """A continuum of releases: the posterior on the line of parameters that each release leaves open."""
+    hits = 0
+    for start in range(0, trials, _BATCH):
+        params = problem.sample(min(_BATCH, trials - start), rng)
+        released = {name: np.asarray(value) for name, value in mechanism.release(params).items()}
+        fibre = mechanism.fibre(released, problem.support, _NODES)
+        guess = _best_guess(problem, fibre)
+        hits += int((np.abs(guess - problem.secret_of(params)) <= problem.tolerance * (1 + 1e-9)).sum())
+    return hits
+
+
+def _best_guess(problem: Problem, fibre: Fibre) -> Array:
+    """Middle of the best window of length 2 eps in each posterior."""
+    secret = problem.secret_of(fibre.points)
+    mass = np.broadcast_to(problem.prior.density(fibre.points), secret.shape) * fibre.weight
+    rising = secret[:, -1] >= secret[:, 0]
+    secret = np.where(rising[:, None], secret, secret[:, ::-1])
+    mass = np.where(rising[:, None], mass, mass[:, ::-1])
+    return _comb_guess(problem, secret, mass) if fibre.comb else _piece_guess(problem, secret, mass)
+
+
+def _piece_guess(problem: Problem, secret: Array, density: Array) -> Array:
+    """Windows that start at a node; their end falls between nodes and is interpolated."""
+    nodes = secret.shape[1]
+    below = np.concatenate(
+        [np.zeros((len(secret), 1)), np.cumsum(0.5 * (density[:, 1:] + density[:, :-1]), axis=1)], axis=1
+    )
+    gap = (secret[:, -1] - secret[:, 0]) / (nodes - 1)
+    with np.errstate(divide="ignore"):
+        reach = np.where(gap > 0, 2 * problem.tolerance / np.where(gap > 0, gap, 1.0), np.inf)
+    # the last window ends at the end of the piece, wherever that start falls between nodes
+    start = np.minimum(np.arange(nodes)[None, :], np.maximum(nodes - 1 - reach, 0.0)[:, None])
+    got = _at(below, density, np.minimum(start + reach[:, None], nodes - 1)) - _at(below, density, start)
+    # the first of equally good windows: a choice among them by rounding errors would depend on the release's
+    best = (got >= got.max(axis=1, keepdims=True) * (1 - 1e-9)).argmax(axis=1)
+    where = start[np.arange(len(best)), best]
+    return secret[:, 0] + where * gap + problem.tolerance
+
+
+def _at(below: Array, density: Array, position: Array) -> Array:
+    """Mass below fractional node positions, for a density that is linear between nodes."""
+    j = np.minimum(position.astype(int), below.shape[1] - 2)
+    u = position - j
+    left, right = np.take_along_axis(density, j, 1), np.take_along_axis(density, j + 1, 1)
+    return np.take_along_axis(below, j, 1) + u * left + 0.5 * u * u * (right - left)
+
+
+def _comb_guess(problem: Problem, secret: Array, mass: Array) -> Array:
+    """Windows that start at a candidate and hold the next ones within 2 eps."""
+    step = np.diff(secret, axis=1).max() if secret.shape[1] > 1 else np.inf
+    inside = min(secret.shape[1], int(np.floor(2 * problem.tolerance / step + 1e-9)) + 1)
+    total = np.concatenate([np.zeros((len(mass), 1)), np.cumsum(mass, axis=1)], axis=1)
+    best = (total[:, inside:] - total[:, :-inside]).argmax(axis=1)
+    first = secret[np.arange(len(best)), best]
+    return first + 0.5 * step * (inside - 1)
