@@ -19,7 +19,7 @@ from statveil.rounding import tolerant_floor
 from statveil.theory.risk.lipschitz import constants, lipschitz_line_risk, lipschitz_risk
 from statveil.theory.risk.one_dimensional import comb_risk, interval_risk, teeth
 from statveil.theory.risk.parallel import density_risk
-from statveil.theory.risk.polygon import Polygon, longest_piece, polygon_risk
+from statveil.theory.risk.polygon import Polygon, box_risk, longest_piece, polygon_risk
 from statveil.theory.risk.radial import Quarter, radial_risk, ray_range
 from statveil.theory.risk.simplex import simplex_risk
 
@@ -110,6 +110,9 @@ def _two_dimensional(problem: Problem, mechanism: Interval, window: float, quick
     if all(axis.flat for axis in axes):
         # on a flat piece a comb costs what an interval costs against a window of K whole steps
         width = window if step is None else teeth(window, step) * step
+        if len(mechanism.coordinate) == 1 and not problem.box.cut(problem.family):
+            across, slope = _other_side(problem, mechanism)
+            return Risk(value=box_risk(across, slope, bins, width), kind="exact")
         return Risk(value=polygon_risk(polygon, direction, coordinate, bins, width), kind="exact")
     if step is not None:
         raise ProblemError(
@@ -139,6 +142,13 @@ def _lipschitz(problem: Problem, mechanism: Interval, names: tuple[str, str], wi
             "value of the other; state the other one so."
         )
     return lipschitz_line_risk(one, two, mechanism.bins, window, mechanism.direction.get(other, 0.0))
+
+
+def _other_side(problem: Problem, mechanism: Interval) -> tuple[float, float]:
+    """Range of the parameter that is not binned, and its change per unit of the binned coordinate."""
+    (binned,) = mechanism.coordinate
+    (other,) = (name for name in problem.box.free if name != binned)
+    return problem.box.axes[other].width, mechanism.direction.get(other, 0.0)
 
 
 def _known_values(problem: Problem) -> dict[str, NDArray[np.float64]]:
@@ -183,7 +193,10 @@ def distortion(problem: Problem, mechanism: Mechanism) -> float:
         most = tolerant_floor(longest / mechanism.step)
         most += longest / mechanism.step - most > 1e-9
         return unit * (most // 2) * mechanism.step
-    if mechanism.centre == "piece":
+    if mechanism.centre == "piece" and len(mechanism.coordinate) == 1 and not problem.box.cut(problem.family):
+        across, slope = _other_side(problem, mechanism)
+        longest = min(longest, across / abs(slope))
+    elif mechanism.centre == "piece":
         names, polygon = support_polygon(problem)
         pair, coordinate = _pair(names, mechanism.direction), _pair(names, mechanism.coordinate)
         longest = longest_piece(polygon, pair, coordinate, mechanism.bins)

@@ -11,14 +11,12 @@ from statveil.problem.secret import SECRETS
 
 __all__ = ["command"]
 
-_SETTINGS = {"binomial": {"trials": 10}, "categorical": {"categories": 2}}
-
 
 @click.command("list")
 @json_option
 def command(as_json: bool) -> None:
     """Families with their parameters and secrets, and how to write secrets and priors."""
-    families = {name: cls(**_SETTINGS.get(name, {})) for name, cls in sorted(FAMILIES.items())}  # type: ignore[arg-type]
+    families = {name: cls.example() for name, cls in sorted(FAMILIES.items())}
     if as_json:
         echo_json(
             {

@@ -51,7 +51,8 @@ def design_interval(problem: Problem, goal: Target, *, slope: float | None = Non
         chart, direction = paper_cut(problem, slope)
         return chart.interval(problem, direction, goal.value), how
     mechanism = _forced(problem, goal, slope) if slope is not None else _best(problem, goal)
-    return _settle(problem, mechanism, goal), how
+    settled = _settle(problem, mechanism, goal)
+    return (settled if isinstance(goal, MaxRisk) else _tightened(problem, settled)), how
 
 
 def _refuse_slope(slope: float | None, what: str) -> None:
@@ -98,11 +99,26 @@ def _pick(
     goal: MaxRisk | MaxDistortion,
     cuts: Callable[[Problem, tuple[Chart, ...], MaxRisk | MaxDistortion], list[Cut]],
 ) -> Interval:
-    score, chart, k, width = min(cuts(problem, options, goal), key=lambda cut: cut[0])
-    if math.isinf(score):
+    found = [cut for cut in cuts(problem, options, goal) if math.isfinite(cut[0])]
+    if not found:
         least = min(cut[0] for cut in cuts(problem, options, MaxDistortion(1e300)))  # one bin for everything
         raise unreachable(goal.value, least)
-    return chart.interval(problem, chart.direction(k), width)
+    # near a knife edge a rounding error costs a whole bin: compare what is left after settling
+    settled = [
+        _settle(problem, chart.interval(problem, chart.direction(k), width), goal)
+        for score, chart, k, width in found
+        if score <= 1.2 * min(cut[0] for cut in found)
+    ]
+    if isinstance(goal, MaxRisk):
+        return _least(settled, [distortion(problem, option) for option in settled])
+    return _least(settled, [risk(problem, option).value for option in settled])
+
+
+def _least(options: list[Interval], scores: list[float]) -> Interval:
+    """The option of least score; among equals the one with the fewest moved parameters."""
+    best = min(scores)
+    equal = [option for option, score in zip(options, scores, strict=True) if score <= best * (1 + 1e-9)]
+    return min(equal, key=lambda option: len(option.direction))
 
 
 def _settle(problem: Problem, mechanism: Binned, goal: MaxRisk | MaxDistortion) -> Binned:
@@ -110,7 +126,7 @@ def _settle(problem: Problem, mechanism: Binned, goal: MaxRisk | MaxDistortion) 
     if isinstance(goal, MaxDistortion):
         while distortion(problem, mechanism) > goal.value:
             mechanism = _with_width(mechanism, mechanism.bins.width * (1 - 1e-15))
-        return _tightened(problem, mechanism)
+        return mechanism
     if meets(risk(problem, mechanism).value, goal):
         return mechanism
     low, high, nudge = mechanism.bins.width, mechanism.bins.width, 1e-6

@@ -21,7 +21,7 @@ Cut = tuple[float, Chart, float, float]
 
 
 def box_cuts(problem: Problem, options: tuple[Chart, ...], goal: MaxRisk | MaxDistortion) -> list[Cut]:
-    """The best cut of each chart on an uncut box."""
+    """The best cuts of each chart on an uncut box."""
     found = []
     for chart in options:
         (other,) = chart.across
@@ -53,7 +53,7 @@ def _box_width(across: float, height: float, t: Array, window: Array, goal: floa
     """Narrowest bins of risk ``goal``: n whole bins and a rest shorter than a window (theory, section 3)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         inner = across - t * window
-        count = np.floor((goal * across * height - window * t * height) / (window * inner) * (1 + 1e-12))
+        count = np.floor((goal * across * height - window * t * height) / (window * inner) * (1 + 1e-13))
         width = window + across * height * (1 - goal) / (count * inner)
     return np.where((inner > 0) & (count >= 1) & (width <= height * (1 + 1e-9)), np.minimum(width, height), np.inf)
 
@@ -84,7 +84,7 @@ def triangle_cuts(problem: Problem, options: tuple[Chart, ...], goal: MaxRisk | 
 
 
 def _scan(chart: Chart, score: Callable[[Array], tuple[Array, Array]], slants: Array) -> list[Cut]:
-    """Best slant of a dense scan, zoomed in on three times."""
+    """Best slant of a dense scan, zoomed in on three times; and no slant at all."""
     points = np.unique(slants)
     for _ in range(4):
         values, widths = score(points)
@@ -94,10 +94,8 @@ def _scan(chart: Chart, score: Callable[[Array], tuple[Array, Array]], slants: A
             break
         below, above = points[max(best - 1, 0)], points[min(best + 1, len(points) - 1)]
         points = np.unique(np.concatenate([np.linspace(below, above, 161), points[best : best + 1]]))
-    at_zero, width = score(np.zeros(1))
-    if at_zero[0] <= cut[0] * (1 + 1e-12):
-        cut = (float(at_zero[0]), chart, 0.0, float(width[0]))  # the scan's rounding errors are no slant
-    return [cut]
+    values, widths = score(np.zeros(1))
+    return [cut, (float(values[0]), chart, 0.0, float(widths[0]))]
 
 
 def _slants(problem: Problem, chart: Chart, ratio: float) -> Array:

@@ -106,7 +106,7 @@ def _promise(problem: Problem, cut: _Cut) -> float:
 
 def _narrowest(problem: Problem, cut: _Cut, goal: float, best: float) -> float | None:
     """Narrowest bins that meet the risk and beat the best distortion so far."""
-    chart, direction = cut
+    chart = cut[0]
     high = min(chart.high - chart.low, 2 * best / _unit(problem, cut))
     low = _window(problem, cut) / goal
     if low >= high or not _meets(problem, cut, high, goal):

@@ -19,11 +19,12 @@ def best_share_bins(problem: Problem, goal: Target) -> Interval:
         return _bins(problem, min(1.0, goal.value if isinstance(goal, BinWidth) else 2 * goal.value))
     if risk(problem, _bins(problem, 1.0)).value > goal.value:
         raise unreachable(goal.value, risk(problem, _bins(problem, 1.0)).value)
-    # the risk is not monotone in the width (a new short bin at 1 costs little), so scan downwards first
-    widths = [i / 1000 for i in range(1, 1001)]
-    high = next(w for w in widths if meets(risk(problem, _bins(problem, w)).value, goal))
-    low = max(high - 1e-3, 1e-9)
-    for _ in range(50):
+    # No bins narrower than 2 eps / T can meet T. The risk is not quite monotone in the width (a short last bin costs
+    # little), so walk up from there to the first width that meets it, then halve the last stride.
+    low, high = 0.0, min(1.0, 2 * problem.tolerance / goal.value)
+    while not meets(risk(problem, _bins(problem, high)).value, goal):
+        low, high = high, min(1.0, high * 1.002)
+    for _ in range(50 if low else 0):
         middle = 0.5 * (low + high)
         if meets(risk(problem, _bins(problem, middle)).value, goal):
             high = middle

@@ -58,6 +58,11 @@ class Family(ABC):
         """Fixed settings of this member, as keyword arguments of its class."""
         return {}
 
+    @classmethod
+    def example(cls) -> Family:
+        """A typical member, for lists and for the conformance suite."""
+        return cls()
+
     def param(self, name: str) -> Param:
         """One parameter by name."""
         for param in self.params:

@@ -55,11 +55,11 @@ class Ordinal(Family):
         return math.inf
 
     def theta(self, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
-        """The parameter as an array."""
+        """Give the parameter as an array."""
         return np.asarray(params[self.parameter.name], dtype=np.float64)
 
     def at(self, theta: ArrayLike) -> dict[str, ArrayLike]:
-        """The parameters of the member with this value of the parameter."""
+        """Give the parameters of the member with this value of the parameter."""
         return {self.parameter.name: theta}
 
     def category_index(self, category: int | str) -> int:
@@ -82,11 +82,11 @@ class Ordinal(Family):
     # --- one family: formulas in the parameter ------------------------------------------------
     @abstractmethod
     def mean_at(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Mean."""
+        """Give the mean."""
 
     @abstractmethod
     def std_at(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Standard deviation."""
+        """Give the standard deviation."""
 
     @abstractmethod
     def pmf_at(self, k: NDArray[np.float64], theta: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -98,15 +98,18 @@ class Ordinal(Family):
 
     @abstractmethod
     def mean_slope(self, theta: ArrayLike) -> NDArray[np.float64]:
-        """Derivative of the mean; it has the same sign for every parameter."""
+        """Give the derivative of the mean; it has the same sign for every parameter."""
 
     @abstractmethod
     def std_slope(self, theta: ArrayLike) -> NDArray[np.float64]:
-        """Derivative of the standard deviation."""
+        """Give the derivative of the standard deviation."""
 
     @abstractmethod
     def cdf_slope_at(self, k: NDArray[np.float64], theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Derivative of P(X <= k) for a count k below the last; its size must rise and then fall in the parameter."""
+        """Give the derivative of P(X <= k) for a count k below the last.
+
+        Its size must rise and then fall in the parameter (or do only one of both).
+        """
 
     @abstractmethod
     def cdf_slope_peak(self, k: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -122,7 +125,7 @@ class Ordinal(Family):
 
     @abstractmethod
     def support_top(self, params: Mapping[str, ArrayLike]) -> int:
-        """A count that is exceeded with a probability below 1e-15 by each of these members."""
+        """Give a count that each of these members exceeds with a probability below 1e-15."""
 
     @abstractmethod
     def secret_peaks(self, secret: Secret) -> tuple[float, ...]:
@@ -189,13 +192,13 @@ class Ordinal(Family):
 
     # --- slopes -------------------------------------------------------------------------------
     def cdf_slope(self, k: ArrayLike, theta: ArrayLike) -> NDArray[np.float64]:
-        """Derivative of P(X <= k) with respect to the parameter."""
+        """Give the derivative of P(X <= k) with respect to the parameter."""
         count, at = np.broadcast_arrays(np.floor(np.asarray(k, dtype=np.float64)), np.asarray(theta, dtype=np.float64))
         inside = (count >= 0) & (count < self.last_count)
         return np.where(inside, self.cdf_slope_at(np.where(inside, count, 0.0), at), 0.0)
 
     def secret_slope(self, secret: Secret, theta: ArrayLike) -> NDArray[np.float64]:
-        """Derivative of the secret with respect to the parameter."""
+        """Give the derivative of the secret with respect to the parameter."""
         if secret.kind == "mean":
             return self.mean_slope(theta)
         if secret.kind == "std":
@@ -204,7 +207,7 @@ class Ordinal(Family):
         return self.cdf_slope(j, theta) - self.cdf_slope(j - 1, theta)
 
     def count_of(self, secret: Secret) -> int:
-        """The count whose share is the secret."""
+        """Give the count whose share is the secret."""
         if secret.kind != "fraction":
             self.check_secret(secret)
             raise ProblemError(f"the secret {secret.label!r} is not the share of a count. Allowed here: fraction:J.")
@@ -219,7 +222,7 @@ class Ordinal(Family):
         return np.abs(self.cdf_gap(self.crossing_count(one, two), one, two))
 
     def crossing_count(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-        """The k of TV(a, b) = |F_k(a) - F_k(b)|.
+        """Give the k of TV(a, b) = |F_k(a) - F_k(b)|.
 
         Where k' is a whole number the two shares are equal at k', so k' and k' - 1 give the same gap: a
         floor that lands on either side of it does no harm.
@@ -264,7 +267,7 @@ class Ordinal(Family):
 
 
 def stirling_error(k: NDArray[np.float64]) -> NDArray[np.float64]:
-    """log k! minus Stirling's approximation of it; exact to rounding, where subtracting the two cancels."""
+    """Give log k! minus Stirling's approximation of it; exact to rounding, where subtracting the two cancels."""
     from scipy.special import gammaln
 
     small = np.clip(k, 1.0, 16.0)
@@ -276,7 +279,7 @@ def stirling_error(k: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def deviance(k: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
-    """k log(k / mean) + mean - k, the exponent of Loader's form of the Poisson and binomial shares."""
+    """Give k log(k / mean) + mean - k, the exponent of Loader's form of the Poisson and binomial shares."""
     from scipy.special import xlog1py
 
     x = (k - mean) / mean

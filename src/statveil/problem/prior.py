@@ -86,7 +86,7 @@ class Box(Prior):
         if missing:
             raise ProblemError(
                 f"the prior says nothing about {', '.join(map(repr, missing))}. The family {family.name!r} needs "
-                f"{', '.join(names)}; add a range such as {missing[0]}=LO:HI, or {missing[0]}=X if it is publicly known."
+                f"{', '.join(names)}; add a range such as {missing[0]}=LO:HI, or {missing[0]}=X if it is known."
             )
         fitted = Box(**{param.name: self.axes[param.name].fit(param) for param in family.params})
         if not fitted.free:

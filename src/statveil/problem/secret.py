@@ -35,7 +35,7 @@ class Secret(ABC):
     def of(self, family: Family, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         """Value of the secret where the family has these parameters."""
 
-    def check(self, family: Family) -> None:
+    def check(self, family: Family) -> None:  # noqa: B027  (most secrets have nothing more to check)
         """Refuse this secret where it makes no sense for the family (beyond the kind)."""
 
     @property

@@ -1,0 +1,1 @@
+"""What is possible: distances, gamma, the two theorems, and the exact risk of bins."""

@@ -6,7 +6,6 @@ look), so a new family has both distances before anyone has derived a formula. T
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol, runtime_checkable
@@ -65,34 +64,22 @@ def numerical_w1(family: Family, a: Mapping[str, float], b: Mapping[str, float])
     """W1 as the area between the two distribution functions (Vallender), without any closed form."""
     if family.discrete:
         return math.fsum(float(np.abs(family.cdf(k, a) - family.cdf(k, b)).sum()) for k in _counts(family, a, b))
-    from scipy.integrate import quad
-    from scipy.optimize import brentq
-
-    def gap(x: float) -> float:
-        return float(family.cdf(x, a)) - float(family.cdf(x, b))
-
     knots = _knots(family, a, b)
     if knots.size < 2:
         return 0.0
+
+    def gap(x: ArrayLike) -> NDArray[np.float64]:
+        return np.asarray(family.cdf(x, a) - family.cdf(x, b))
+
+    from scipy.optimize import brentq
+
+    cuts = _with_tails(gap, knots)
     # |gap| has a kink where the functions cross: split there, so that every piece is smooth.
-    fine = _refined(knots, 16)
-    values = np.asarray(family.cdf(fine, a) - family.cdf(fine, b))
+    fine = _refined(cuts, 16)
+    values = gap(fine)
     turns = np.flatnonzero(values[:-1] * values[1:] < 0)
-    crossings = [brentq(gap, fine[i], fine[i + 1], xtol=1e-300, rtol=1e-15) for i in turns]
-    cuts = np.unique(np.concatenate([knots, crossings]))
-    width = float(knots[-1] - knots[0])
-    pieces = [
-        abs(quad(gap, left, right, epsabs=1e-14 * width, epsrel=1e-11, limit=200)[0])
-        for left, right in itertools.pairwise(cuts)
-    ]
-    # Beyond the last knots, in units of the width of the bulk (an infinite range needs a scale).
-    for end, sign in ((knots[0], -1.0), (knots[-1], 1.0)):
-
-        def tail(u: float, end: float = float(end), sign: float = sign) -> float:
-            return width * abs(gap(end + sign * width * u))
-
-        pieces.append(quad(tail, 0.0, np.inf, epsabs=1e-14 * width, epsrel=1e-9, limit=200)[0])
-    return math.fsum(pieces)
+    crossings = [brentq(lambda x: float(gap(x)), fine[i], fine[i + 1], xtol=1e-300, rtol=1e-15) for i in turns]
+    return _integral(lambda x: np.abs(gap(x)), np.unique(np.concatenate([cuts, crossings])))
 
 
 def numerical_tv(family: Family, a: Mapping[str, float], b: Mapping[str, float]) -> float:
@@ -128,6 +115,43 @@ def _extreme(gap: Callable[[ArrayLike], NDArray[np.float64]], low: float, high: 
     return sign * best
 
 
+def _with_tails(gap: Callable[[ArrayLike], NDArray[np.float64]], knots: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Add to the knots, on either side, ever wider steps until the gap is lost in rounding."""
+    width = float(knots[-1] - knots[0])
+    out = [knots]
+    for end, sign in ((float(knots[0]), -1.0), (float(knots[-1]), 1.0)):
+        for power in range(60):
+            if abs(float(gap(end))) < 1e-15:
+                break
+            end += sign * width * 2.0 ** (power - 4)
+            out.append(np.array([end]))
+    return np.unique(np.concatenate(out))
+
+
+def _integral(f: Callable[[NDArray[np.float64]], NDArray[np.float64]], cuts: NDArray[np.float64]) -> float:
+    """Integral over consecutive pieces: ten Gauss points each, halved until both halves agree with the whole."""
+    nodes, weights = np.polynomial.legendre.leggauss(10)
+
+    def rule(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+        half = 0.5 * (right - left)
+        return np.asarray(half * (f(0.5 * (left + right) + half * nodes[:, None]).T @ weights))
+
+    left, right = cuts[:-1], cuts[1:]
+    whole = rule(left, right)
+    total = float(whole.sum())
+    done = []
+    for _ in range(50):
+        middle = 0.5 * (left + right)
+        one, two = rule(left, middle), rule(middle, right)
+        open_ = np.abs(one + two - whole) > 1e-13 * total + 1e-15 * (right - left)
+        done.extend((one + two)[~open_].tolist())
+        if not np.any(open_):
+            return math.fsum(done)
+        left, right = (np.concatenate(x) for x in ((left[open_], middle[open_]), (middle[open_], right[open_])))
+        whole = np.concatenate([one[open_], two[open_]])
+    return math.fsum([*done, *whole.tolist()])
+
+
 def _scalars(params: Mapping[str, ArrayLike]) -> dict[str, float]:
     """Parameters as numbers, for the numerical routines."""
     for name, value in params.items():
@@ -157,7 +181,7 @@ def _knots(family: Family, a: Mapping[str, float], b: Mapping[str, float]) -> ND
 
 
 def _refined(knots: NDArray[np.float64], parts: int) -> NDArray[np.float64]:
-    """The knots and ``parts - 1`` points between each two of them."""
+    """Add ``parts - 1`` points between each two knots."""
     steps = np.arange(parts) / parts
     inner = knots[:-1, None] + np.diff(knots)[:, None] * steps
     return np.append(inner.ravel(), knots[-1])

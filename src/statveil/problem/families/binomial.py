@@ -34,6 +34,10 @@ class Binomial(Ordinal):
             raise ProblemError(f"the 'trials' of a binomial must be a whole number from 1 up. Got {trials!r}.")
         self.trials = whole
 
+    @classmethod
+    def example(cls) -> Binomial:
+        return cls(trials=20)
+
     @property
     def parameter(self) -> Param:
         return Param(name="p", low=0.0, high=1.0, typical=(0.1, 0.9), doc="probability of success in one trial")

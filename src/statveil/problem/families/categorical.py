@@ -54,6 +54,10 @@ class Categorical(Family):
                 f"{len(self.labels)} labels; leave out 'categories'."
             )
 
+    @classmethod
+    def example(cls) -> Categorical:
+        return cls(categories=4)
+
     @property
     def params(self) -> tuple[Param, ...]:
         usual = 1 / len(self.labels)
@@ -82,7 +86,7 @@ class Categorical(Family):
         return number
 
     def support_top(self, params: Mapping[str, ArrayLike]) -> int:
-        """Number of the last category."""
+        """Give the number of the last category."""
         return len(self.labels) - 1
 
     # --- the distribution ---------------------------------------------------------------------
@@ -129,7 +133,7 @@ class Categorical(Family):
 
 
 def _checked(labels: Sequence[str]) -> tuple[str, ...]:
-    """The labels, or an error where they are not a list of different, non-empty names."""
+    """Give the labels, or an error where they are not a list of different, non-empty names."""
     if isinstance(labels, str):
         raise ProblemError(f"the labels must be a list of names. Got the text {labels!r}; write [{labels!r}, ...].")
     names = tuple(labels)

@@ -40,6 +40,10 @@ class Location(LocationScale):
         if shape is not None and not math.isfinite(self._frozen().std()):
             raise ProblemError(f"the shape {shape!r} has no finite standard deviation; choose another shape.")
 
+    @classmethod
+    def example(cls) -> Location:
+        return cls(shape="laplace", spread=2.0)
+
     @property
     def params(self) -> tuple[Param, ...]:
         return (Param(name="mean", typical=(-10.0, 10.0), doc="mean, whatever the shape"),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,7 +37,7 @@ class Table(Axis):
                 f"Got {len(points)} values and {len(heights)} weights."
             )
         check_finite_range("a table of values", points[0], points[-1])
-        if not all(a < b for a, b in zip(points, points[1:], strict=False)):
+        if not all(a < b for a, b in pairwise(points)):
             raise ProblemError("the values of a table must increase; sort them and drop repeats.")
         if not all(np.isfinite(heights)) or min(heights) < 0 or max(heights) == 0:
             raise ProblemError("the weights of a table must be finite, not negative, and not all zero.")

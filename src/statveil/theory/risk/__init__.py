@@ -1,0 +1,1 @@
+"""Exact risk, one prior's shape a file."""

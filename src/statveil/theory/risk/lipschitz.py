@@ -58,7 +58,8 @@ def lipschitz_line_risk(binned: Axis, other: Axis, bins: Bins, window: float, ra
     there the attacker is taken to be always right.
     """
     first, second = constants(binned), constants(other)
-    assert first is not None and second is not None
+    assert first is not None
+    assert second is not None
     (floor_1, slope_1, peak_1), (floor_2, slope_2, peak_2) = first, second
     t = abs(rate)
     slope = slope_1 * peak_2 + t * slope_2 * peak_1

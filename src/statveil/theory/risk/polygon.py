@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 
 from statveil.theory.bins import Bins
 
-__all__ = ["Polygon", "box_band", "capped_integral", "chord", "longest_piece", "polygon_risk", "triangle_risk"]
+__all__ = [
+    "Polygon",
+    "box_band",
+    "box_risk",
+    "capped_integral",
+    "chord",
+    "longest_piece",
+    "polygon_risk",
+    "triangle_risk",
+]
 
 
 class Polygon(NamedTuple):
@@ -135,6 +144,12 @@ def box_band(
     with np.errstate(divide="ignore"):
         longest = np.minimum(height, np.where(t > 0, across / np.where(t > 0, t, 1.0), np.inf))
     return np.where(window < longest, window * (across + t * (height - window)), across * np.asarray(height))
+
+
+def box_risk(across: float, slope: float, bins: Bins, window: float) -> float:
+    """:func:`polygon_risk` of a box in closed form, for bins along one of its sides."""
+    area = sum(count * float(box_band(across, length, slope, window)) for length, count in bins.pieces())
+    return min(1.0, area / (across * (bins.high - bins.low)))
 
 
 def triangle_risk(

@@ -1,0 +1,65 @@
+"""The README and the documentation are true: their code runs and prints what they say."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from statveil.cli.main import run
+from statveil.problem.family import FAMILIES
+
+ROOT = Path(__file__).parent.parent
+
+
+def _blocks(name, language):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
+
+
+def test_the_readmes_library_example_runs_and_prints_what_it_says():
+    (code,) = _blocks("README.md", "python")
+    said = [line.removeprefix("# ") for line in code.splitlines() if line.startswith("# ")]
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(code, "README.md", "exec"), {})
+    assert out.getvalue().splitlines() == said
+
+
+def test_the_readmes_commands_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (block,) = _blocks("README.md", "console")
+    commands = re.findall(r"^\$ (.*?)(?=^\$ |\Z)", block.replace("\\\n", " "), flags=re.DOTALL | re.MULTILINE)
+    assert len(commands) == 3
+    for command in commands:
+        words = shlex.split(command.replace("1000000", "20000"))
+        monkeypatch.setattr("sys.argv", words)
+        with pytest.raises(SystemExit) as end:
+            run()
+        assert end.value.code == 0, command
+        printed = capsys.readouterr().out
+        if "--json" in words:
+            assert isinstance(json.loads(printed), dict)
+    assert (tmp_path / "plan.json").exists()
+
+
+def test_the_example_of_an_own_family_runs():
+    (code,) = _blocks("docs/extending.md", "python")
+    before = dict(FAMILIES)
+    try:
+        exec(compile(code, "extending.md", "exec"), {"__name__": "extending"})
+        assert "my-gaussian" in FAMILIES
+    finally:
+        FAMILIES.clear()
+        FAMILIES.update(before)
+
+
+def test_every_link_of_the_documents_leads_somewhere():
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
