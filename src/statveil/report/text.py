@@ -41,4 +41,7 @@ def describe_plan(plan: Plan) -> str:
         lines.append(f"  bins        {count} of width {mechanism.bins.width:.6g} along {mechanism.along}{slope}")
     elif isinstance(mechanism, Scaling):
         lines.append(f"  bins        {mechanism.bins.count} of width {mechanism.bins.width:.6g} along the secret")
+    eps = problem.tolerance
+    profile = ", ".join(f"{risk:.3g} within {at:g}" for at, risk in plan.risk_profile([eps / 2, 2 * eps]))
+    lines.append(f"  profile     an attacker with another tolerance hits with probability {profile}")
     return "\n".join(lines)

@@ -82,7 +82,7 @@ def _nothing_to_hide(family: Ordinal, secret: Secret, low: float, high: float) -
 
 
 def _w1_gamma(family: Ordinal, secret: Secret, low: float, high: float) -> float:
-    """1/2 inf |mean'| / |secret'| (theory, section 6).
+    """1/2 inf |mean'| / |secret'| (docs/theory.md, limits).
 
     W1 is the gap of the means, so by Cauchy's mean value theorem every pair's ratio is a ratio of slopes
     between them. That ratio is least at an end of the range or where it turns.

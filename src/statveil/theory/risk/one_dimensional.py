@@ -21,7 +21,7 @@ _NODES = 65
 def interval_risk(axis: Axis, bins: Bins, window: float, *, quick: bool = False) -> float:
     """P(hit) when a window of length ``window`` along the parameter is a hit.
 
-    Uniform belief: sum of min(window, length) over the bins, divided by the range (theory, section 3);
+    Uniform belief: sum of min(window, length) over the bins, divided by the range (docs/theory.md, exact risk);
     the paper's 2 eps / s is the case where the width divides the range. ``quick`` compares fewer windows.
     """
     if axis.flat:

@@ -157,7 +157,7 @@ def triangle_risk(
 ) -> NDArray[np.float64]:
     """Exact risk of bands on a triangle whose lines all start at the lower edge of their band.
 
-    theory, section 3, for the uniform family on lo <= low < high <= hi; by the affine symmetry of the
+    docs/theory.md, exact risk: the uniform family on lo <= low < high <= hi; by the affine symmetry of the
     triangle the same holds for bands along low and along high. Independent of the direction.
     """
     s, c = np.minimum(width, side), np.asarray(window, dtype=np.float64)

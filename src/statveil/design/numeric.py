@@ -1,0 +1,208 @@
+"""Partitions of one parameter: the dynamic programme and the greedy rule, for a distortion budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statveil.design.programme import edges_of, solve
+from statveil.design.straddle import best_straddling, solve_any
+from statveil.errors import ProblemError
+from statveil.mechanisms.partition import Partition
+from statveil.problem.axis import Axis
+from statveil.problem.problem import Problem
+from statveil.theory.bin_costs import BinCosts, MonotoneCosts, guess_table
+from statveil.theory.curve import Curve, curve
+from statveil.theory.one_parameter import Line, line
+from statveil.theory.windows import Windows, windows
+
+__all__ = ["Designer", "check_grid"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+_MOST_CELLS = 1_000_000
+_MOST_CELLS_TURNING = 20_000
+_MOST_CELLS_TURNING_OFTEN = 1_000
+
+
+def check_grid(cells: int) -> int:
+    """The number of cells, if it is one that can be worked with."""
+    if isinstance(cells, bool) or not isinstance(cells, int) or not 2 <= cells <= _MOST_CELLS:
+        raise ProblemError(
+            f"the grid must have 2 to {_MOST_CELLS:,} cells. Got {cells!r}; a few hundred are usually enough."
+        )
+    return cells
+
+
+@dataclass(frozen=True, kw_only=True)
+class Designer:
+    """Designs partitions of one problem on one grid; what does not depend on the budget is computed once."""
+
+    problem: Problem
+    cells: int
+    on_grid: bool = False
+    """Whether the released parameter must be an edge of the grid, as in the paper."""
+
+    @cached_property
+    def line(self) -> Line:
+        """The problem on a line."""
+        found = line(self.problem)
+        most = _MOST_CELLS
+        if len(found.curve.turns) == 1:
+            most = _MOST_CELLS_TURNING
+        elif found.curve.turns:
+            most = _MOST_CELLS_TURNING_OFTEN
+        if check_grid(self.cells) > most:
+            raise ProblemError(
+                f"this secret turns {len(found.curve.turns)} times within the prior, which allows at most {most:,} "
+                f"cells. Got {self.cells:,}; use fewer."
+            )
+        return found
+
+    @cached_property
+    def grid(self) -> Array:
+        """Edges of the cells."""
+        return np.linspace(self.line.axis.low, self.line.axis.high, self.cells + 1)
+
+    @cached_property
+    def costs(self) -> BinCosts:
+        """Costs of all bins."""
+        if self.line.curve.monotone:
+            return MonotoneCosts(windows=windows(self.line.curve, self.line.axis, self.grid, self.line.window))
+        return guess_table(self.line.curve, self.line.axis, self.grid, self.line.window)
+
+    @cached_property
+    def least_budget(self) -> float:
+        """Distortion of single cells: no budget below it is feasible on this grid."""
+        return float(np.max(self._distortions(np.arange(self.cells), np.arange(1, self.cells + 1))))
+
+    @cached_property
+    def most_budget(self) -> float:
+        """Distortion of one bin for everything: no budget above it helps."""
+        return float(self._distortions(np.array([0]), np.array([self.cells]))[0])
+
+    def _released(self, low: Index, high: Index) -> Array:
+        if self.on_grid:
+            return self.grid[self.line.ruler.release_on_grid(self.grid, low, high)]
+        return self.line.ruler.release(self.grid[low], self.grid[high])
+
+    def _distortions(self, low: Index, high: Index) -> Array:
+        return self.line.ruler.distortion(self.grid[low], self.grid[high], self._released(low, high))
+
+    def _farthest(self, budget: float) -> Index:
+        return self.line.ruler.farthest(self.grid, budget, on_grid=self.on_grid)
+
+    def partition(self, edges: list[int]) -> Partition:
+        """The mechanism with these edges."""
+        at = np.array(edges)
+        released = self._released(at[:-1], at[1:])
+        return Partition(
+            parameter=self.line.name,
+            edges=tuple(float(x) for x in self.grid[at]),
+            released=tuple(float(x) for x in released),
+        )
+
+    def realised(self, edges: list[int]) -> float:
+        """Distortion that a partition really has: at most its budget."""
+        at = np.array(edges)
+        return float(np.max(self._distortions(at[:-1], at[1:])))
+
+    def total(self, edges: list[int]) -> float:
+        """Risk of a partition, from the table of costs."""
+        at = np.array(edges)
+        return float(np.sum(self.costs.of(at[:-1], at[1:])))
+
+    # --- the two methods ----------------------------------------------------------------------
+    def dynamic(self, budget: float) -> list[int] | None:
+        """Edges of least risk within a distortion budget (Algorithm 1); ``None`` where no partition fits."""
+        farthest = self._farthest(budget)
+        if np.any(farthest[:-1] <= np.arange(self.cells)):
+            return None
+        if isinstance(self.costs, MonotoneCosts):
+            found = solve(self.costs.windows, _first_allowed(farthest))
+            return None if found is None else edges_of(found, self.cells)
+        if len(self.line.curve.turns) > 1:
+            return solve_any(farthest, self.costs, self.cells)
+        return self._across_one_turn(farthest)
+
+    def greedy(self, budget: float) -> list[int] | None:
+        """Edges by the greedy rule (Algorithm 3): each next bin has the least conditional risk, the widest of equals."""
+        farthest = self._farthest(budget)
+        below = np.asarray(self.line.axis.cdf(self.grid), dtype=np.float64)
+        edges = [0]
+        while edges[-1] < self.cells:
+            i = edges[-1]
+            stops = np.arange(i + 1, farthest[i] + 1)
+            if not len(stops):
+                return None
+            mass = below[stops] - below[i]
+            share = np.where(mass > 0, self.costs.of(np.full(len(stops), i), stops) / np.where(mass > 0, mass, 1.0), 1.0)
+            edges.append(int(stops[np.flatnonzero(share <= share.min() * (1 + 1e-13))[-1]]))
+        return edges
+
+    # --- a secret with one turning point --------------------------------------------------------
+    @cached_property
+    def _sides(self) -> tuple[int, int, Windows | None, Windows | None]:
+        """Edges before and after the turn, and the windows of the two sides (the right one mirrored)."""
+        (turn,) = self.line.curve.turns
+        before = int(np.searchsorted(self.grid, turn, side="right")) - 1
+        after = before if self.grid[before] == turn else before + 1
+        value, axis = self.line.curve.value, self.line.axis
+        left = right = None
+        if before > 0:
+            part = curve(value, self.grid[0], self.grid[before], turns=[])
+            left = windows(part, axis, self.grid[: before + 1], self.line.window)
+        if after < self.cells:
+            mirrored = -self.grid[after:][::-1]
+            part = curve(lambda x: value(-x), float(mirrored[0]), float(mirrored[-1]), turns=[])
+            right = windows(part, _Mirrored(axis), mirrored, self.line.window)
+        return before, after, left, right
+
+    def _across_one_turn(self, farthest: Index) -> list[int] | None:
+        before, after, left, right = self._sides
+        n = self.cells
+        first = _first_allowed(farthest)
+        values_left, values_right = [0.0], [0.0]
+        one = two = None
+        if left is not None:
+            one = solve(left, first[: before + 1])
+            if one is None:
+                return None
+            values_left = one.value
+        if right is not None:
+            # mirrored edges: r = n - j; the farthest edge to the right becomes the first allowed one
+            two = solve(right, n - farthest[after:][::-1])
+            if two is None:
+                return None
+            values_right = two.value
+        padded = [float("inf")] * after + values_right[::-1]
+        total, i, j = best_straddling(values_left, padded, farthest, self.costs, (before if after > before else before - 1, after if after > before else after + 1))
+        if after == before and values_left[-1] + values_right[-1] <= total:
+            i = j = before
+        if i < 0:
+            return None
+        head = edges_of(one, i) if one is not None else [0]
+        tail = [n - r for r in edges_of(two, n - j)][::-1] if two is not None else [n]
+        return head + (tail if j > i else tail[1:])
+
+
+def _first_allowed(farthest: Index) -> Index:
+    """For each edge j the first edge i from which a bin may reach it."""
+    return np.searchsorted(farthest, np.arange(len(farthest)), side="left")
+
+
+class _Mirrored:
+    """A belief about minus the parameter: all that windows ask of it."""
+
+    flat = False
+
+    def __init__(self, axis: Axis) -> None:
+        self._axis = axis
+
+    def cdf(self, x: Array) -> Array:
+        """Mass below ``x`` of the mirrored parameter."""
+        return 1.0 - self._axis.cdf(-np.asarray(x))

@@ -1,0 +1,55 @@
+"""Any bins of one parameter, each with its released parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from statveil.mechanisms.mechanism import Fibre, Mechanism
+from statveil.problem.support import Support
+
+__all__ = ["Partition"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partition(Mechanism):
+    """Bins ``[edges[i], edges[i+1])`` of a parameter; every parameter of a bin is released as ``released[i]``."""
+
+    kind: ClassVar[str] = "partition"
+    parameter: str
+    edges: tuple[float, ...]
+    released: tuple[float, ...]
+
+    @property
+    def finite(self) -> bool:
+        return True
+
+    def release(self, params: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float64]]:
+        out = {name: np.asarray(value, dtype=np.float64) for name, value in params.items()}
+        index = np.searchsorted(np.array(self.edges), out[self.parameter], side="right") - 1
+        out[self.parameter] = np.array(self.released)[np.clip(index, 0, len(self.released) - 1)]
+        return out
+
+    def fibre(self, released: Mapping[str, NDArray[np.float64]], support: Support, nodes: int) -> Fibre:
+        at = released[self.parameter]
+        index = np.array([self.released.index(float(value)) for value in at])
+        edges = np.array(self.edges)
+        low, high = edges[index], edges[index + 1]
+        points = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, nodes)
+        return Fibre(points={self.parameter: points}, weight=np.ones(points.shape), comb=False)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "parameter": self.parameter,
+            "edges": list(self.edges),
+            "released": list(self.released),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Partition:
+        return cls(parameter=data["parameter"], edges=tuple(data["edges"]), released=tuple(data["released"]))

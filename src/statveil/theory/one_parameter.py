@@ -1,0 +1,92 @@
+"""A problem with one uncertain parameter, as curves on a line: belief, secret and distances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statveil.errors import ProblemError
+from statveil.problem.axis import Axis
+from statveil.problem.location_scale import LocationScale
+from statveil.problem.ordinal import Ordinal
+from statveil.problem.prior import Box
+from statveil.problem.problem import Problem
+from statveil.theory.curve import Curve, curve
+from statveil.theory.distances import distance
+from statveil.theory.reach import Ruler
+
+__all__ = ["Line", "line"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """Everything about a one-parameter problem that the numeric methods use."""
+
+    name: str
+    axis: Axis
+    curve: Curve
+    ruler: Ruler
+    window: float
+
+
+def line(problem: Problem) -> Line:
+    """The line of a problem with one uncertain parameter."""
+    if not isinstance(problem.prior, Box) or len(problem.box.free) != 1:
+        raise ProblemError(
+            "the numeric methods are for one uncertain parameter. Got "
+            f"{len(problem.family.params) if not isinstance(problem.prior, Box) else len(problem.box.free)}; "
+            "state a known value for the others, or use the method 'interval'."
+        )
+    (name,) = problem.box.free
+    axis = problem.box.axes[name]
+    if not axis.exact:
+        raise ProblemError(
+            "the numeric methods need a density. Got a Lipschitz class; state a density, a table or a plain range, "
+            "or use the method 'interval'."
+        )
+    if problem.box.cut(problem.family):
+        raise ProblemError(
+            f"the range of {name!r} reaches beyond {problem.family.constraint_doc}; state a range inside, "
+            "or use the method 'interval'."
+        )
+    known = {other: ax.low for other, ax in problem.box.axes.items() if ax.known}
+
+    def params(theta: Array) -> dict[str, Array]:
+        return {name: theta, **{other: np.full(np.shape(theta), at) for other, at in known.items()}}
+
+    def secret(theta: Array) -> Array:
+        return problem.secret_of(params(np.asarray(theta, dtype=np.float64)))
+
+    family = problem.family
+    turns = None
+    if isinstance(family, Ordinal) and problem.secret.kind in family.secrets:
+        turns = [float(t) for t in family.secret_peaks(problem.secret) if axis.low < t < axis.high]
+    elif isinstance(family, LocationScale):
+        turns = []
+    return Line(
+        name=name,
+        axis=axis,
+        curve=curve(secret, axis.low, axis.high, turns=turns),
+        ruler=_ruler(problem, name, params),
+        window=2 * problem.tolerance,
+    )
+
+
+def _ruler(problem: Problem, name: str, params) -> Ruler:  # type: ignore[no-untyped-def]
+    family = problem.family
+
+    def apart(a: Array, b: Array) -> Array:
+        return distance(family, params(a), params(b), problem.distance)
+
+    if problem.distance == "w1" and isinstance(family, Ordinal):
+        return Ruler(
+            distance=apart, position=lambda t: family.mean(params(np.asarray(t))), at_position=family.inverse_mean
+        )
+    if problem.distance == "w1" and isinstance(family, LocationScale):
+        unit = float(family.length({name: 1.0}))
+        return Ruler(distance=apart, position=lambda t: unit * np.asarray(t), at_position=lambda p: np.asarray(p) / unit)
+    return Ruler(distance=apart)

@@ -1,0 +1,76 @@
+"""Exact cost of one bin: the largest mass that one guess catches.
+
+A guess y + eps wins on the whole pre-image of [y, y + 2 eps] inside the bin. Where the secret turns inside
+the bin that pre-image may be several intervals; the paper's contiguous window misses all but one of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statveil.problem.axis import Axis
+from statveil.theory.curve import Curve
+
+__all__ = ["bin_cost", "caught", "contiguous_cost"]
+
+Array = NDArray[np.float64]
+
+_SAMPLES = 33
+
+
+def caught(curve: Curve, axis: Axis, low: float, high: float, y: Array, window: float) -> Array:
+    """Prior mass of the parameters in [low, high] whose secret lies in [y, y + window]."""
+    total = np.zeros(np.shape(y))
+    for piece in curve.pieces:
+        a, b = max(low, piece.low), min(high, piece.high)
+        if a >= b:
+            continue
+        ends = np.stack([piece.inverse(curve.value, y), piece.inverse(curve.value, y + window)])
+        ends = np.clip(ends, a, b)
+        total += np.abs(axis.cdf(ends[1]) - axis.cdf(ends[0]))
+    return total
+
+
+def bin_cost(curve: Curve, axis: Axis, low: float, high: float, window: float) -> float:
+    """max over guesses of :func:`caught`.
+
+    The mass is smooth in the guess except where an end of its window meets the secret at an end of the bin or
+    at a turning point. Between these it is sampled, and the best sample is improved by golden-section search.
+    """
+    marks = np.array([low, *(t for t in curve.turns if low < t < high), high])
+    heights = np.asarray(curve.value(marks), dtype=np.float64)
+    if heights.max() - heights.min() <= window:
+        return float(axis.cdf(high) - axis.cdf(low))
+    kinks = np.unique(np.concatenate([heights, heights - window]))
+    kinks = kinks[(kinks >= heights.min()) & (kinks <= heights.max() - window)]
+    kinks = np.unique(np.concatenate([kinks, [heights.min(), heights.max() - window]]))
+    share = np.linspace(0.0, 1.0, _SAMPLES)
+    y = np.unique((kinks[:-1, None] + np.diff(kinks)[:, None] * share).ravel()) if len(kinks) > 1 else kinks
+    mass = caught(curve, axis, low, high, y, window)
+    best = int(mass.argmax())
+    top = float(mass[best])
+    a, b = float(y[max(best - 1, 0)]), float(y[min(best + 1, len(y) - 1)])
+    for _ in range(9):  # a fan of guesses between the neighbours of the best, narrowed each time
+        fan = np.linspace(a, b, 17)
+        mass = caught(curve, axis, low, high, fan, window)
+        best = int(mass.argmax())
+        top = max(top, float(mass[best]))
+        a, b = float(fan[max(best - 1, 0)]), float(fan[min(best + 1, 16)])
+    return top
+
+
+def contiguous_cost(curve: Curve, axis: Axis, low: float, high: float, window: float) -> float:
+    """The paper's P: the best single interval on which the secret moves by at most the window.
+
+    Wrong for secrets that turn inside the bin; kept for comparison.
+    """
+    t = np.unique(np.concatenate([np.linspace(low, high, 2001), [t for t in curve.turns if low < t < high]]))
+    g = np.asarray(curve.value(t), dtype=np.float64)
+    mass = axis.cdf(t)
+    best, start = 0.0, 0
+    for stop in range(len(t)):
+        while g[start : stop + 1].max() - g[start : stop + 1].min() > window * (1 + 1e-12):
+            start += 1
+        best = max(best, float(mass[stop] - mass[start]))
+    return best

@@ -1,0 +1,93 @@
+"""Masses of the windows of a monotone secret on a grid of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statveil.problem.axis import Axis
+from statveil.theory.curve import Curve
+
+__all__ = ["Windows", "windows"]
+
+Array = NDArray[np.float64]
+
+_SAMPLES = 4097
+_NOISE = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Windows:
+    """What the programmes need to know of a secret that only rises or only falls."""
+
+    grid: Array
+    below: Array
+    """F: prior mass below each edge."""
+    after: Array
+    """m: mass of the window that starts at each edge."""
+    before: Array
+    """c: mass of the window that ends at each edge."""
+    start: Array
+    """Parameter at which the window that ends at each edge starts."""
+    first_narrow: NDArray[np.int64]
+    """For each edge j the first edge i from which a window reaches j: the bins (i, j) narrower than a window."""
+    peaks: tuple[tuple[float, float], ...]
+    """Parameter and mass of the windows that beat their neighbours on both sides."""
+
+    def cost(self, i: int, j: int) -> float:
+        """Mass of the best window inside the bin (i, j)."""
+        if i >= self.first_narrow[j]:
+            return float(self.below[j] - self.below[i])
+        low, high = self.grid[i], self.start[j]
+        inner = [mass for at, mass in self.peaks if low < at < high]
+        return float(max(self.after[i], self.before[j], *inner, 0.0))
+
+
+def windows(curve: Curve, axis: Axis, grid: Array, window: float) -> Windows:
+    """Windows of length ``window`` in the secret, for a monotone secret."""
+    (piece,) = curve.pieces
+
+    def shifted(x: Array, by: float) -> Array:
+        return piece.inverse(curve.value, np.asarray(curve.value(x), dtype=np.float64) + by)
+
+    ahead = piece.sign * window
+    below = np.asarray(axis.cdf(grid), dtype=np.float64)
+    end, start = shifted(grid, ahead), shifted(grid, -ahead)
+    last = float(start[-1])
+
+    def mass(x: Array) -> Array:
+        return np.asarray(axis.cdf(shifted(x, ahead)) - axis.cdf(x), dtype=np.float64)
+
+    return Windows(
+        grid=grid,
+        below=below,
+        after=np.asarray(axis.cdf(end) - below, dtype=np.float64),
+        before=np.asarray(below - axis.cdf(start), dtype=np.float64),
+        start=start,
+        first_narrow=np.searchsorted(end, grid, side="left"),
+        peaks=_peaks(mass, float(grid[0]), last) if last > grid[0] else (),
+    )
+
+
+def _peaks(mass: Callable[[Array], Array], low: float, high: float) -> tuple[tuple[float, float], ...]:
+    """Inner maxima of the window's mass, by sampling and then narrowing around each."""
+    x = np.linspace(low, high, _SAMPLES)
+    height = mass(x)
+    noise = _NOISE * float(height.max())
+    found = []
+    rises = np.diff(height)
+    rises[np.abs(rises) <= noise] = 0.0
+    moving = np.flatnonzero(rises)
+    for here, there in zip(moving[:-1], moving[1:], strict=True):
+        if rises[here] > 0 > rises[there]:
+            a, b = float(x[here]), float(x[there + 1])
+            for _ in range(12):
+                fan = np.linspace(a, b, 17)
+                best = int(mass(fan).argmax())
+                a, b = float(fan[max(best - 1, 0)]), float(fan[min(best + 1, 16)])
+            middle = 0.5 * (a + b)
+            found.append((middle, float(mass(np.array([middle]))[0])))
+    return tuple(found)
