@@ -39,7 +39,7 @@ def rows() -> list[dict[str, Any]]:
 def main() -> None:
     """Write tradeoff.svg beside this file."""
     chart = (
-        alt.Chart(alt.Data(values=rows()))
+        alt.Chart(alt.InlineData(values=rows()))
         .mark_line(interpolate="step-after", strokeWidth=2)
         .encode(
             x=alt.X("risk:Q", title="risk: how often the best attacker gets within 1 ms (lower is more private)"),
@@ -47,7 +47,9 @@ def main() -> None:
             color=alt.Color("curve:N", title=None, legend=alt.Legend(orient="top-right", labelLimit=300)),
             order="risk:Q",
         )
-        .properties(width=620, height=320, title="Hiding the 95th percentile of a Gaussian column (better: down and left)")
+        .properties(
+            width=620, height=320, title="Hiding the 95th percentile of a Gaussian column (better: down and left)"
+        )
     )
     chart.save(HERE / "tradeoff.svg")
 

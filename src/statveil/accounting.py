@@ -16,6 +16,7 @@ from statveil.problem.location_scale import Form, LocationScale
 from statveil.problem.prior import Simplex
 from statveil.problem.problem import Problem
 from statveil.rounding import tolerant_floor
+from statveil.theory.bins import Bins
 from statveil.theory.risk.lipschitz import constants, lipschitz_line_risk, lipschitz_risk
 from statveil.theory.risk.one_dimensional import comb_risk, interval_risk, teeth
 from statveil.theory.risk.parallel import density_risk
@@ -123,8 +124,24 @@ def _two_dimensional(problem: Problem, mechanism: Interval, window: float, quick
     def density(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
         return problem.prior.density({names[0]: first, names[1]: second} | _known_values(problem))
 
-    value = density_risk(polygon, density, direction, coordinate, bins, window, quick=quick)
-    return Risk(value=value, kind="exact")
+    outside = 0.0
+    for i, axis in enumerate(axes):  # integrate where the mass is; what is left out counts as hit
+        if not axis.flat:
+            low, high = axis.core
+            normal = (1.0, 0.0) if i == 0 else (0.0, 1.0)
+            polygon = polygon.cut(normal, low).cut((-normal[0], -normal[1]), -high)
+            outside += 2e-12
+    inner = _band_range(polygon, coordinate, bins)
+    value = density_risk(polygon, density, direction, coordinate, inner, window, quick=quick)
+    return Risk(value=min(1.0, value + outside), kind="exact")
+
+
+def _band_range(polygon: Polygon, coordinate: tuple[float, float], bins: Bins) -> Bins:
+    """The bins that the polygon reaches."""
+    x = polygon.corners @ np.array(coordinate)
+    first, last = (int(i) for i in bins.locate(np.array([x.min(), x.max()])))
+    low, high = float(bins.span(first)[0]), float(bins.span(last)[1])
+    return Bins(low=low, high=high, origin=bins.origin, width=bins.width)
 
 
 def _lipschitz(problem: Problem, mechanism: Interval, names: tuple[str, str], window: float) -> float:
@@ -159,23 +176,37 @@ def _pair(names: tuple[str, str], form: Form) -> tuple[float, float]:
     return form.get(names[0], 0.0), form.get(names[1], 0.0)
 
 
-def quarter(problem: Problem, mechanism: Scaling) -> tuple[Quarter, float]:
-    """The prior seen from the bound, and the side of the bound on which it lies."""
-    loc, scale = problem.box.axes[mechanism.loc], problem.box.axes[mechanism.scale]
-    side = 1.0 if loc.low >= mechanism.about else -1.0
-    near, far = sorted((side * (loc.low - mechanism.about), side * (loc.high - mechanism.about)))
-    parts = mechanism.form.get(mechanism.loc, 0.0) * side, mechanism.form.get(mechanism.scale, 0.0)
-    return Quarter(near, far, scale.low, scale.high, *parts), side
+def quarter(
+    problem: Problem, *, about: float, loc: str, scale: str, form: Form, core: bool = False
+) -> tuple[Quarter, float]:
+    """The prior seen from the bound (``core``: where its mass is), and the side of the bound on which it lies."""
+    loc_axis, scale_axis = problem.box.axes[loc], problem.box.axes[scale]
+    side = 1.0 if loc_axis.low >= about else -1.0
+    left, right = loc_axis.core if core and not loc_axis.flat else (loc_axis.low, loc_axis.high)
+    bottom, top = scale_axis.core if core and not scale_axis.flat else (scale_axis.low, scale_axis.high)
+    near, far = sorted((side * (left - about), side * (right - about)))
+    return Quarter(near, far, bottom, top, form.get(loc, 0.0) * side, form.get(scale, 0.0)), side
+
+
+def _view(problem: Problem, mechanism: Scaling, *, core: bool) -> tuple[Quarter, float]:
+    return quarter(
+        problem, about=mechanism.about, loc=mechanism.loc, scale=mechanism.scale, form=mechanism.form, core=core
+    )
 
 
 def _scaling_risk(problem: Problem, mechanism: Scaling, eps: float, quick: bool) -> float:
-    view, side = quarter(problem, mechanism)
+    view, side = _view(problem, mechanism, core=True)
 
     def density(u: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray[np.float64]:
         params = {mechanism.loc: mechanism.about + side * u, mechanism.scale: v}
         return np.broadcast_to(problem.prior.density(params), np.shape(u))
 
-    return radial_risk(view, density, mechanism.bins, 2 * eps, quick=quick)
+    levels = view.secret(view.corners[:, 0], view.corners[:, 1])
+    bins = mechanism.bins
+    first, last = (int(i) for i in bins.locate(np.array([levels.min(), levels.max()])))
+    low, high = float(bins.span(first)[0]), float(bins.span(last)[1])
+    inner = Bins(low=low, high=high, origin=bins.origin, width=bins.width)
+    return min(1.0, radial_risk(view, density, inner, 2 * eps, quick=quick) + 4e-12)
 
 
 def distortion(problem: Problem, mechanism: Mechanism) -> float:
@@ -205,7 +236,7 @@ def distortion(problem: Problem, mechanism: Mechanism) -> float:
 
 def _scaling_distortion(problem: Problem, mechanism: Scaling) -> float:
     """W1 = |a - 1| E|X - L|: largest at the ends of a bin, or on the border of the prior's box."""
-    view, side = quarter(problem, mechanism)
+    view, side = _view(problem, mechanism, core=False)
     assert isinstance(problem.family, LocationScale)
     bins = mechanism.bins
     edges = bins.edges()
@@ -218,12 +249,12 @@ def _scaling_distortion(problem: Problem, mechanism: Scaling) -> float:
             v_parts.append(rho * np.sin(angle))
             goals.append(middles)
     share = np.linspace(0.0, 1.0, 4001)
-    for u in (view.near, view.far):
-        u_parts.append(np.full(share.shape, u))
+    for end in (view.near, view.far):
+        u_parts.append(np.full(share.shape, end))
         v_parts.append(view.bottom + (view.top - view.bottom) * share)
-    for v in (view.bottom, view.top):
+    for end in (view.bottom, view.top):
         u_parts.append(view.near + (view.far - view.near) * share)
-        v_parts.append(np.full(share.shape, v))
+        v_parts.append(np.full(share.shape, end))
     for u, v in zip(u_parts[-4:], v_parts[-4:], strict=True):
         start, stop = bins.span(bins.locate(view.secret(u, v)))
         goals.append(0.5 * (start + stop))

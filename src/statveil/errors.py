@@ -41,4 +41,5 @@ def unknown_name(what: str, given: str, allowed: Iterable[str]) -> str:
     names = list(allowed)
     near = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
     hint = f"; did you mean {near[0]!r}?" if near else "."
-    return f"unknown {what} {given!r}{hint} Allowed: {', '.join(names)}."
+    shown = names if len(names) <= 20 else [*difflib.get_close_matches(given, names, n=8, cutoff=0.0), "..."]
+    return f"unknown {what} {given!r}{hint} Allowed: {', '.join(shown)}."

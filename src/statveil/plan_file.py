@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import tempfile
@@ -27,10 +28,10 @@ def parse_plan(text: str, *, source: str = "the plan") -> Plan:
     """A plan from the text of a plan file."""
     try:
         data: Any = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:  # ValueError: bad JSON, or a number of thousands of digits
+        where = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
         raise PlanFileError(
-            f"{source} is not valid JSON (line {error.lineno}): it is truncated or not a plan; make it anew with "
-            "'statveil plan'."
+            f"{source} is not valid JSON{where}: it is truncated or not a plan; make it anew with 'statveil plan'."
         ) from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise PlanFileError(
@@ -49,7 +50,7 @@ def parse_plan(text: str, *, source: str = "the plan") -> Plan:
         return Plan.from_json(data)
     except StatveilError as error:
         raise PlanFileError(f"{source} is damaged: {error}") from None
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         what = f"missing {error}" if isinstance(error, KeyError) else "a value of the wrong kind"
         raise PlanFileError(f"{source} is damaged ({what}); make it anew with 'statveil plan'.") from None
 
@@ -57,7 +58,7 @@ def parse_plan(text: str, *, source: str = "the plan") -> Plan:
 def load_plan(path: str | os.PathLike[str]) -> Plan:
     """Read a plan file."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise PlanFileError(f"{path} is not a statveil plan (not UTF-8 text).") from None
     except OSError as error:
@@ -66,20 +67,33 @@ def load_plan(path: str | os.PathLike[str]) -> Plan:
 
 
 def save_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
-    """Write a plan file, whole or not at all."""
+    """Write a plan file, whole or not at all; links are followed, devices and pipes are written to."""
+    if not os.fspath(path):
+        raise PlanFileError("the name of the output file is empty; give a file name.")
     target = Path(path)
-    temporary = None
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=target.parent, prefix=f".{target.name}.", suffix=".partial", delete=False
-        ) as file:
-            temporary = Path(file.name)
-            file.write(dump_plan(plan))
+        target = target.resolve()
+        if target.exists() and not target.is_file() and not target.is_dir():
+            with target.open("w", encoding="utf-8") as device:
+                device.write(dump_plan(plan))
+            return
+        _replace(target, dump_plan(plan))
+    except (OSError, RuntimeError) as error:
+        raise PlanFileError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}.") from None
+
+
+def _replace(target: Path, text: str) -> None:
+    """Write under a temporary name, then rename; nothing is left behind whatever interrupts it."""
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "Is a directory")
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".partial")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
         umask = os.umask(0)
         os.umask(umask)
-        temporary.chmod(0o666 & ~umask)  # a plan is public: the permissions of any new file
-        temporary.replace(target)
-    except OSError as error:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-        raise PlanFileError(f"cannot write {path}: {error.strerror or error}.") from None
+        Path(name).chmod(0o666 & ~umask)  # a plan is public: the permissions of any new file
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +18,8 @@ from statveil.errors import ProblemError, unknown_name
 from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.mechanism import Mechanism, mechanism_from_json
 from statveil.mechanisms.scaling import Scaling
-from statveil.problem.location_scale import LocationScale
+from statveil.numbers import number, positive
+from statveil.problem.location_scale import LocationScale, evaluate
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 from statveil.published import published_bound
@@ -27,10 +27,14 @@ from statveil.simulation import Rate, play
 from statveil.theory.gamma import gamma
 from statveil.theory.limits import least_distortion, least_risk
 
-__all__ = ["METHODS", "Applied", "Limits", "Plan", "limits", "plan", "simulate"]
+__all__ = ["METHODS", "MODES", "RISK_KINDS", "Applied", "Limits", "Plan", "limits", "plan", "simulate"]
 
 METHODS = ("interval",)
 """Mechanisms that a plan can ask for by name."""
+MODES = ("affine", "category", "lattice", "rank", "scale", "shift")
+"""Maps of the column that realise a plan."""
+RISK_KINDS = ("exact", "upper bound", "simulated")
+"""How a risk was obtained."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,9 +119,8 @@ class Plan:
         """Risk of this plan against attackers with other tolerances than the problem's."""
         profile = []
         for tolerance in tolerances:
-            if not (math.isfinite(tolerance) and tolerance > 0):
-                raise ProblemError(f"a tolerance must be a finite number above 0. Got {tolerance!r}.")
-            profile.append((tolerance, accounting.risk(self.problem, self.mechanism, tolerance=tolerance).value))
+            eps = positive(tolerance, "a tolerance")
+            profile.append((eps, accounting.risk(self.problem, self.mechanism, tolerance=eps).value))
         return profile
 
     def to_json(self) -> dict[str, Any]:
@@ -140,11 +143,26 @@ class Plan:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Plan:
         """The plan that :meth:`to_json` wrote. Numbers are taken as written, not accounted anew."""
-        plain = ("method", "mode", "risk", "risk_kind", "published_bound", "distortion", "gamma", "lower_bound")
+        problem, mechanism = Problem.from_json(data["problem"]), mechanism_from_json(data["mechanism"])
+        names = {param.name for param in problem.family.params}
+        if not mechanism.parameters <= names:
+            raise ProblemError(f"the mechanism speaks of parameters that {problem.family.name!r} does not have.")
+        if data["mode"] not in MODES or data["method"] not in METHODS or data["risk_kind"] not in RISK_KINDS:
+            raise ProblemError("its mode, method or kind of risk is none that this version knows.")
+        risk, bound = number(data["risk"], "the risk"), data["published_bound"]
+        if not 0 <= risk <= 1:
+            raise ProblemError(f"the risk must lie between 0 and 1. Got {risk:g}.")
         return cls(
-            problem=Problem.from_json(data["problem"]),
-            mechanism=mechanism_from_json(data["mechanism"]),
-            **{key: data[key] for key in plain},
+            problem=problem,
+            mechanism=mechanism,
+            method=data["method"],
+            mode=data["mode"],
+            risk=risk,
+            risk_kind=data["risk_kind"],
+            published_bound=None if bound is None else number(bound, "the published bound"),
+            distortion=number(data["distortion"], "the distortion"),
+            gamma=number(data["gamma"], "gamma"),
+            lower_bound=number(data["lower_bound"], "the lower bound"),
         )
 
 
@@ -186,8 +204,8 @@ def plan(
     """
     if method not in METHODS:
         raise ProblemError(unknown_name("method", method, METHODS))
-    if slope is not None and not math.isfinite(slope):
-        raise ProblemError(f"the slope must be a finite number. Got {slope!r}; leave it out for a pure shift.")
+    if slope is not None and abs(slope := number(slope, "the slope")) > 1e9:
+        raise ProblemError(f"the slope must lie between -1e9 and 1e9. Got {slope:g}; leave it out for a pure shift.")
     goal = target(max_risk=max_risk, max_distortion=max_distortion, bin=bin)
     mechanism, how = design_interval(problem, goal, slope=slope)
     found = accounting.risk(problem, mechanism)
@@ -206,7 +224,8 @@ def plan(
         published_bound=published_bound(problem, mechanism),
         distortion=accounting.distortion(problem, mechanism),
         gamma=constant,
-        lower_bound=least_distortion(constant, problem.tolerance, value),
+        # a hair above the risk, where the limit is a hair weaker: a plan for 1/5 has the limit of 1/5
+        lower_bound=least_distortion(constant, problem.tolerance, min(1.0, value * (1 + 1e-6))),
     )
 
 
@@ -232,6 +251,8 @@ def simulate(
 
     It uses the mechanism, the secret and the prior, never the accounting behind ``plan.risk``.
     """
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+        raise ProblemError(f"the seed must be a whole number from 0. Got {seed!r}.")
     source = np.random.default_rng(seed) if rng is None else rng
     return play(plan.problem, plan.mechanism, trials=trials, rng=source, confidence=confidence)
 
@@ -275,7 +296,9 @@ def _check_inside(problem: Problem, params: Mapping[str, NDArray[np.float64]]) -
         total = np.sum(np.stack(list(params.values())), axis=0)
         if np.any(np.abs(total - 1) > 1e-9):
             raise ProblemError("the shares must add up to 1; normalise them.")
-    if not np.all(problem.support.contains(params, slack=1e-9)):
+    size = max(1.0, *(float(np.max(np.abs(value), initial=0.0)) for value in params.values()))
+    open_sides = all(np.all(evaluate(form, params) > 0) for form in problem.family.constraints)
+    if not (open_sides and np.all(problem.support.contains(params, slack=1e-9 * size))):
         raise ProblemError(
             f"the parameters lie outside what {problem.family.name!r} allows"
             f"{f' ({problem.family.constraint_doc})' if problem.family.constraints else ''}. {why}"

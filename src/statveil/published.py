@@ -77,6 +77,8 @@ def published_bound(problem: Problem, mechanism: Mechanism) -> float | None:
         return None
     slopes = family.coefficients(problem.secret)
     rate = abs(sum(slopes[name] * change for name, change in mechanism.direction.items()))
+    if rate == 0:
+        return None
     moved = {name: change for name, change in mechanism.direction.items() if change}
     axes = problem.box.axes
     if (family.shift and moved == dict(family.shift)) or len(family.params) == 1:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from statveil.errors import ProblemError
 from statveil.mechanisms.mechanism import Fibre, Mechanism
+from statveil.numbers import number
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 
@@ -25,6 +26,8 @@ Array = NDArray[np.float64]
 
 _NODES = 129
 _BATCH = 10_000
+_LEARN = (200_000, 2_000_000)
+_MOST_TRIALS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +53,9 @@ class Rate:
 
 def play(problem: Problem, mechanism: Mechanism, *, trials: int, rng: Generator, confidence: float = 0.999) -> Rate:
     """Success rate of the best attacker over independent trials."""
-    if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
-        raise ProblemError(f"the number of trials must be a whole number from 1. Got {trials!r}.")
-    if not 0 < confidence < 1:
+    if isinstance(trials, bool) or not isinstance(trials, int) or not 1 <= trials <= _MOST_TRIALS:
+        raise ProblemError(f"the number of trials must be a whole number from 1 to {_MOST_TRIALS:,}. Got {trials!r}.")
+    if not 0 < number(confidence, "the confidence") < 1:
         raise ProblemError(f"the confidence must be a number between 0 and 1, both excluded. Got {confidence:g}.")
     alone = isinstance(problem.prior, Box) and len(problem.box.free) == 1
     attack = _grouped if alone and mechanism.finite else _by_fibre
@@ -76,22 +79,21 @@ def _grouped(problem: Problem, mechanism: Mechanism, trials: int, rng: Generator
 
     Scoring on the draws it was learnt from would flatter the attacker.
     """
-    learnt = problem.sample(trials, rng)
-    guesses = _learn(problem, _keys(mechanism, learnt), problem.secret_of(learnt))
-    fresh = problem.sample(trials, rng)
-    keys, secrets = _keys(mechanism, fresh), problem.secret_of(fresh)
-    releases, values = guesses
-    at = np.minimum(np.searchsorted(releases, keys), len(releases) - 1)
-    seen = releases[at] == keys
-    hit = seen & (np.abs(values[at] - secrets) <= problem.tolerance)
-    return int(hit.sum())
+    learnt = problem.sample(int(np.clip(trials, *_LEARN)), rng)
+    releases, values = _learn(problem, _keys(problem, mechanism, learnt), problem.secret_of(learnt))
+    hits = 0
+    for start in range(0, trials, _LEARN[1]):
+        fresh = problem.sample(min(_LEARN[1], trials - start), rng)
+        keys, secrets = _keys(problem, mechanism, fresh), problem.secret_of(fresh)
+        at = np.minimum(np.searchsorted(releases, keys), len(releases) - 1)
+        hits += int(((releases[at] == keys) & (np.abs(values[at] - secrets) <= problem.tolerance)).sum())
+    return hits
 
 
-def _keys(mechanism: Mechanism, params: dict[str, Array]) -> Array:
+def _keys(problem: Problem, mechanism: Mechanism, params: dict[str, Array]) -> Array:
     """Releases as numbers that can be compared: one parameter moves, the others are known."""
-    released = mechanism.release(params)
-    moving = [name for name in released if np.ptp(released[name]) > 0]
-    return np.asarray(released[moving[0]] if moving else np.zeros(len(next(iter(released.values())))))
+    (name,) = problem.box.free
+    return np.asarray(mechanism.release(params)[name])
 
 
 def _learn(problem: Problem, keys: Array, secrets: Array) -> tuple[Array, Array]:
@@ -144,7 +146,8 @@ def _piece_guess(problem: Problem, secret: Array, density: Array) -> Array:
     # the first of equally good windows: a choice among them by rounding errors would depend on the release's
     best = (got >= got.max(axis=1, keepdims=True) * (1 - 1e-9)).argmax(axis=1)
     where = start[np.arange(len(best)), best]
-    return secret[:, 0] + where * gap + problem.tolerance
+    guess: Array = secret[:, 0] + where * gap + problem.tolerance
+    return guess
 
 
 def _at(below: Array, density: Array, position: Array) -> Array:
@@ -152,7 +155,8 @@ def _at(below: Array, density: Array, position: Array) -> Array:
     j = np.minimum(position.astype(int), below.shape[1] - 2)
     u = position - j
     left, right = np.take_along_axis(density, j, 1), np.take_along_axis(density, j + 1, 1)
-    return np.take_along_axis(below, j, 1) + u * left + 0.5 * u * u * (right - left)
+    mass: Array = np.take_along_axis(below, j, 1) + u * left + 0.5 * u * u * (right - left)
+    return mass
 
 
 def _comb_guess(problem: Problem, secret: Array, mass: Array) -> Array:
@@ -162,4 +166,5 @@ def _comb_guess(problem: Problem, secret: Array, mass: Array) -> Array:
     total = np.concatenate([np.zeros((len(mass), 1)), np.cumsum(mass, axis=1)], axis=1)
     best = (total[:, inside:] - total[:, :-inside]).argmax(axis=1)
     first = secret[np.arange(len(best)), best]
-    return first + 0.5 * step * (inside - 1)
+    guess: Array = first + 0.5 * step * (inside - 1)
+    return guess

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -70,7 +71,7 @@ def check_family(family: Family, *, seed: int = 0) -> None:
 
 def family_checks(family: Family, *, seed: int = 0) -> Iterator[tuple[str, Callable[[], None]]]:
     """Name and body of every check that applies to the family."""
-    checks: list[Callable[[Family, Generator], None]] = [_declarations, _json, _sampling, _distances]
+    checks: list[Callable[[Any, Generator], None]] = [_declarations, _json, _sampling, _distances]
     if family.discrete:
         checks += [_masses]
     if not isinstance(family, Categorical):

@@ -48,7 +48,13 @@ def parse_family(
 ) -> Family:
     """The family by name, with its fixed settings."""
     if name not in FAMILIES:
-        raise ProblemError(unknown_name("family", name, sorted(FAMILIES)))
+        meant = {"normal": "gaussian", "norm": "gaussian", "expon": "exponential", "any": "location"}.get(name, name)
+        hint = (
+            unknown_name("family", meant, sorted(FAMILIES))
+            if meant == name
+            else (f"unknown family {name!r}; did you mean {meant!r}? Allowed: {', '.join(sorted(FAMILIES))}.")
+        )
+        raise ProblemError(hint)
     if name != "binomial" and trials is not None:
         raise ProblemError(f"--trials-per-draw is for the binomial family. Got the family {name!r}; leave it out.")
     if name != "categorical" and (categories is not None or labels is not None):
@@ -61,6 +67,8 @@ def parse_family(
         if categories is None and labels is None:
             raise ProblemError("the categorical family needs --categories C or --labels a,b,c.")
         names = None if labels is None else [label.strip() for label in labels.split(",")]
+        if names and any("=" in name for name in names):
+            raise ProblemError("a label with '=' in it could not be told apart in 'apply --at'; use another sign.")
         return Categorical(labels=names, categories=categories)
     return FAMILIES[name]()
 
@@ -89,11 +97,12 @@ def _parse_prior(text: str) -> tuple[str, Axis]:
     if call is None:
         raise ProblemError(f"the part after '~' in {what} must look like normal(M,S). Got {tail!r}. {_PRIOR_HELP}.")
     function = call[1]
-    values = [parse_number(part, f"an argument in {what}") for part in call[2].split(",") if part.strip()]
+    parts = call[2].split(",") if call[2].strip() else []
+    values = [parse_number(part, f"an argument in {what}") for part in parts]
     if function == "between":
         if equals or len(values) != 3:
             raise ProblemError(f"{what} must look like {name}~between(A,B,0.9). Got {text!r}.")
-        return name, Elicited(*values)
+        return name, Elicited(a=values[0], b=values[1], sure=values[2])
     low, colon, high = span.partition(":")
     if not colon:
         raise ProblemError(f"{what} needs a range to which {function}(...) is cut. Got {text!r}. {_PRIOR_HELP}.")
@@ -170,8 +179,11 @@ def parse_point(text: str) -> dict[str, float]:
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals:
-            raise ProblemError(f"a parameter must look like mu=103. Got {part!r}; separate several by commas.")
+            raise ProblemError("a parameter must look like mu=103; separate several by commas.")
         if name in point:
             raise ProblemError(f"the parameter {name!r} is given twice; keep one of them.")
-        point[name] = parse_number(value, f"the parameter {name!r}")
+        try:
+            point[name] = float(value)
+        except ValueError:  # never repeat a private value in a message
+            raise ProblemError(f"the parameter {name!r} must be a number; separate several by commas.") from None
     return point

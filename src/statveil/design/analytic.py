@@ -10,7 +10,8 @@ from typing import TypeVar
 from statveil.accounting import distortion, risk
 from statveil.design.chart import Chart, charts, paper_cut, shift_cut
 from statveil.design.closed import Cut, box_cuts, triangle_cuts
-from statveil.design.one_axis import best_on_axis, best_on_lattice, unreachable
+from statveil.design.failures import hides_nothing, unreachable
+from statveil.design.one_axis import best_on_axis, best_on_lattice
 from statveil.design.scaling import best_scaling
 from statveil.design.search import best_by_search
 from statveil.design.share import best_share_bins
@@ -99,6 +100,9 @@ def _pick(
     goal: MaxRisk | MaxDistortion,
     cuts: Callable[[Problem, tuple[Chart, ...], MaxRisk | MaxDistortion], list[Cut]],
 ) -> Interval:
+    closed = problem.family.closed_gamma(problem.secret) if isinstance(problem.family, LocationScale) else None
+    if isinstance(goal, MaxDistortion) and closed and goal.value <= 2 * closed * problem.tolerance * (1 + 1e-9):
+        raise hides_nothing(goal.value, 2 * closed * problem.tolerance)  # s > c in every direction
     found = [cut for cut in cuts(problem, options, goal) if math.isfinite(cut[0])]
     if not found:
         least = min(cut[0] for cut in cuts(problem, options, MaxDistortion(1e300)))  # one bin for everything
@@ -127,8 +131,9 @@ def _settle(problem: Problem, mechanism: Binned, goal: MaxRisk | MaxDistortion) 
         while distortion(problem, mechanism) > goal.value:
             mechanism = _with_width(mechanism, mechanism.bins.width * (1 - 1e-15))
         return mechanism
-    if meets(risk(problem, mechanism).value, goal):
-        return mechanism
+    whole = _without_sliver(mechanism)
+    if meets(risk(problem, whole).value, goal):
+        return whole
     low, high, nudge = mechanism.bins.width, mechanism.bins.width, 1e-6
     while not meets(risk(problem, _with_width(mechanism, high)).value, goal):
         if high >= mechanism.bins.high - mechanism.bins.low:
@@ -142,6 +147,15 @@ def _settle(problem: Problem, mechanism: Binned, goal: MaxRisk | MaxDistortion) 
         else:
             low = middle
     return _with_width(mechanism, high)
+
+
+def _without_sliver(mechanism: Binned) -> Binned:
+    """Bins that divide the range, where the last bin would only be a rounding error wide."""
+    bins = mechanism.bins
+    span = bins.high - bins.low
+    count = round(span / bins.width)
+    near = bins.origin == bins.low and count >= 1 and abs(span / bins.width - count) <= 1e-6 * count
+    return _with_width(mechanism, span / count) if near else mechanism
 
 
 def _with_width(mechanism: Binned, width: float) -> Binned:

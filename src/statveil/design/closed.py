@@ -43,7 +43,7 @@ def box_cuts(problem: Problem, options: tuple[Chart, ...], goal: MaxRisk | MaxDi
             count = np.floor(height / width + 1e-9)
             rest = np.maximum(height - count * width, 0.0)
             area = count * box_band(across, width, t, window) + box_band(across, rest, t, window)
-            return area / (across * height), width
+            return np.where(np.isfinite(window), area / (across * height), np.inf), width
 
         found += _scan(chart, score, _slants(problem, chart, across / height))
     return found
@@ -69,7 +69,7 @@ def triangle_cuts(problem: Problem, options: tuple[Chart, ...], goal: MaxRisk | 
             window, unit = _window(problem, chart, k), _unit(problem, chart, k)
             if isinstance(goal, MaxDistortion):
                 width = np.minimum(2 * goal.value / unit, side)
-                return triangle_risk(side, width, window), width
+                return np.where(np.isfinite(window), triangle_risk(side, width, window), np.inf), width
             small, large = np.minimum(window, side), np.full(k.shape, side)
             possible = triangle_risk(side, large, window) <= goal.value
             for _ in range(50):

@@ -12,10 +12,9 @@ from statveil.design.programme import edges_of, solve
 from statveil.design.straddle import best_straddling, solve_any
 from statveil.errors import ProblemError
 from statveil.mechanisms.partition import Partition
-from statveil.problem.axis import Axis
 from statveil.problem.problem import Problem
 from statveil.theory.bin_costs import BinCosts, MonotoneCosts, guess_table
-from statveil.theory.curve import Curve, curve
+from statveil.theory.curve import curve
 from statveil.theory.one_parameter import Line, line
 from statveil.theory.windows import Windows, windows
 
@@ -72,7 +71,7 @@ class Designer:
     def costs(self) -> BinCosts:
         """Costs of all bins."""
         if self.line.curve.monotone:
-            return MonotoneCosts(windows=windows(self.line.curve, self.line.axis, self.grid, self.line.window))
+            return MonotoneCosts(windows=windows(self.line.curve, self.line.axis.cdf, self.grid, self.line.window))
         return guess_table(self.line.curve, self.line.axis, self.grid, self.line.window)
 
     @cached_property
@@ -130,7 +129,7 @@ class Designer:
         return self._across_one_turn(farthest)
 
     def greedy(self, budget: float) -> list[int] | None:
-        """Edges by the greedy rule (Algorithm 3): each next bin has the least conditional risk, the widest of equals."""
+        """Edges by the greedy rule (Algorithm 3): the next bin of least conditional risk, the widest of equals."""
         farthest = self._farthest(budget)
         below = np.asarray(self.line.axis.cdf(self.grid), dtype=np.float64)
         edges = [0]
@@ -140,7 +139,9 @@ class Designer:
             if not len(stops):
                 return None
             mass = below[stops] - below[i]
-            share = np.where(mass > 0, self.costs.of(np.full(len(stops), i), stops) / np.where(mass > 0, mass, 1.0), 1.0)
+            share = np.where(
+                mass > 0, self.costs.of(np.full(len(stops), i), stops) / np.where(mass > 0, mass, 1.0), 1.0
+            )
             edges.append(int(stops[np.flatnonzero(share <= share.min() * (1 + 1e-13))[-1]]))
         return edges
 
@@ -155,11 +156,11 @@ class Designer:
         left = right = None
         if before > 0:
             part = curve(value, self.grid[0], self.grid[before], turns=[])
-            left = windows(part, axis, self.grid[: before + 1], self.line.window)
+            left = windows(part, axis.cdf, self.grid[: before + 1], self.line.window)
         if after < self.cells:
             mirrored = -self.grid[after:][::-1]
             part = curve(lambda x: value(-x), float(mirrored[0]), float(mirrored[-1]), turns=[])
-            right = windows(part, _Mirrored(axis), mirrored, self.line.window)
+            right = windows(part, lambda x: 1.0 - axis.cdf(-np.asarray(x)), mirrored, self.line.window)
         return before, after, left, right
 
     def _across_one_turn(self, farthest: Index) -> list[int] | None:
@@ -180,7 +181,13 @@ class Designer:
                 return None
             values_right = two.value
         padded = [float("inf")] * after + values_right[::-1]
-        total, i, j = best_straddling(values_left, padded, farthest, self.costs, (before if after > before else before - 1, after if after > before else after + 1))
+        total, i, j = best_straddling(
+            values_left,
+            padded,
+            farthest,
+            self.costs,
+            (before if after > before else before - 1, after if after > before else after + 1),
+        )
         if after == before and values_left[-1] + values_right[-1] <= total:
             i = j = before
         if i < 0:
@@ -193,16 +200,3 @@ class Designer:
 def _first_allowed(farthest: Index) -> Index:
     """For each edge j the first edge i from which a bin may reach it."""
     return np.searchsorted(farthest, np.arange(len(farthest)), side="left")
-
-
-class _Mirrored:
-    """A belief about minus the parameter: all that windows ask of it."""
-
-    flat = False
-
-    def __init__(self, axis: Axis) -> None:
-        self._axis = axis
-
-    def cdf(self, x: Array) -> Array:
-        """Mass below ``x`` of the mirrored parameter."""
-        return 1.0 - self._axis.cdf(-np.asarray(x))

@@ -9,31 +9,17 @@ import numpy as np
 
 from statveil.accounting import distortion, risk
 from statveil.design.chart import Chart
+from statveil.design.failures import hides_nothing, unreachable
 from statveil.design.target import MaxDistortion, MaxRisk, meets
-from statveil.errors import TargetError
 from statveil.mechanisms.interval import Interval
 from statveil.problem.location_scale import Form, LocationScale
 from statveil.problem.problem import Problem
 from statveil.rounding import tolerant_floor
 from statveil.theory.risk.one_dimensional import teeth
 
-__all__ = ["best_on_axis", "best_on_lattice", "least_number", "unreachable"]
+__all__ = ["best_on_axis", "best_on_lattice", "least_number"]
 
 _OFFSETS = 24
-
-
-def unreachable(goal: float, least: float) -> TargetError:
-    """The error for a risk that no mechanism of the asked kind reaches."""
-    return TargetError(
-        f"a risk of {goal:g} cannot be met: the smallest reachable risk is {_up(least)}, which is what the prior alone "
-        "gives away. Ask for a larger risk, use a smaller tolerance, or state a wider prior if outsiders know less."
-    )
-
-
-def _up(value: float) -> str:
-    """Six digits, rounded up, so that asking for it again succeeds."""
-    digits = 6 - math.ceil(math.log10(value)) if value > 0 else 6
-    return f"{math.ceil(value * 10**digits) / 10**digits:.{max(digits, 0)}g}" if value < 1 else "1"
 
 
 def least_number(ok: Callable[[int], bool], start: int, stop: int) -> int | None:
@@ -58,6 +44,8 @@ def best_on_axis(problem: Problem, chart: Chart, direction: Form, goal: MaxRisk 
     window = chart.window(problem, direction)
     whole = chart.interval(problem, direction, length)
     if isinstance(goal, MaxDistortion):
+        if 2 * goal.value / unit <= window * (1 + 1e-9):
+            raise hides_nothing(goal.value, 0.5 * window * unit)
         width = min(length, 2 * goal.value / unit)
         if not axis.exact:  # whole bins only: a shorter last bin can only worsen the bound
             return chart.interval(problem, direction, length / math.ceil(length / width - 1e-9))
@@ -117,16 +105,16 @@ def best_on_lattice(
 
     most = max(1, math.ceil(length / step / 2))
     if isinstance(goal, MaxDistortion):
+        fewest = (
+            teeth(chart.window(problem, direction), step) // 2
+        )  # 2 fewest + 1 candidates are more than a guess holds
         half = min(most, tolerant_floor(goal.value / step))
-        if half < 1:
-            raise TargetError(
-                f"a column of step {step:g} can only move by whole steps. Got a largest distortion of {goal.value:g}; "
-                f"allowed: at least {step:g}."
-            )
+        if half < max(1, fewest):
+            raise hides_nothing(goal.value, (max(1, fewest) - 1e-6) * step)
         return option(half)
     start = max(1, (teeth(chart.window(problem, direction), step) - 1) // 2)
     found = least_number(lambda half: meets(risk(problem, option(half)).value, goal), min(start, most), most)
     if found is None:
-        raise unreachable(goal.value, risk(problem, option(most)).value)
+        raise unreachable(goal.value, risk(problem, option(most)).value, "with this prior and step")
     assert distortion(problem, option(found)) <= found * step * (1 + 1e-9)
     return option(found)

@@ -6,9 +6,9 @@ import math
 from dataclasses import replace
 
 from statveil.accounting import distortion, quarter, risk
-from statveil.design.one_axis import unreachable
+from statveil.design.failures import hides_nothing, unreachable
 from statveil.design.target import BinWidth, MaxDistortion, Target, meets
-from statveil.errors import ProblemError, TargetError
+from statveil.errors import ProblemError
 from statveil.mechanisms.scaling import Scaling
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.problem import Problem
@@ -26,15 +26,13 @@ def best_scaling(problem: Problem, goal: Target, about: float) -> Scaling:
     if isinstance(goal, MaxDistortion):
         if distortion(problem, whole) <= goal.value:
             return whole
-        low, high = 0.0, span
+        narrowest = min(2 * problem.tolerance, span)
+        if distortion(problem, _with(whole, narrowest)) >= goal.value:
+            raise hides_nothing(goal.value, distortion(problem, _with(whole, narrowest)))
+        low, high = narrowest, span
         for _ in range(60):
             middle = 0.5 * (low + high)
             low, high = (middle, high) if _fits(problem, whole, middle, goal.value) else (low, middle)
-        if low <= 2 * problem.tolerance:
-            raise TargetError(
-                f"a largest distortion of {goal.value:g} leaves bins no wider than a guess, which hide nothing; "
-                f"allow at least {distortion(problem, _with(whole, 2 * problem.tolerance)):g}."
-            )
         return _with(whole, low)
     if risk(problem, whole).value > goal.value:
         raise unreachable(goal.value, risk(problem, whole).value)
@@ -66,8 +64,7 @@ def _whole(problem: Problem, about: float) -> Scaling:
     if problem.secret.kind == "std":
         side = 1.0
     form = {name: side * slope for name, slope in slopes.items() if slope}
-    draft = Scaling(about=about, loc=loc, scale=scale, form=form, bins=Bins(low=0.0, high=1.0, origin=0.0, width=1.0))
-    view, _ = quarter(problem, draft)
+    view, _ = quarter(problem, about=about, loc=loc, scale=scale, form=form)
     levels = view.secret(view.corners[:, 0], view.corners[:, 1])
     low, high = float(levels.min()), float(levels.max())
     if low <= 0:
@@ -75,4 +72,5 @@ def _whole(problem: Problem, about: float) -> Scaling:
             f"the prior lets the secret {problem.secret.label!r} reach the known bound {about:g}; "
             "narrow the prior so that it stays on one side."
         )
-    return replace(draft, bins=Bins(low=low, high=high, origin=low, width=high - low))
+    bins = Bins(low=low, high=high, origin=low, width=high - low)
+    return Scaling(about=about, loc=loc, scale=scale, form=form, bins=bins)

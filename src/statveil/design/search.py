@@ -9,7 +9,7 @@ import numpy as np
 
 from statveil.accounting import distortion, risk
 from statveil.design.chart import Chart, paper_cut, shift_cut
-from statveil.design.one_axis import unreachable
+from statveil.design.failures import hides_nothing, unreachable
 from statveil.design.target import MaxDistortion, MaxRisk
 from statveil.errors import ProblemError
 from statveil.mechanisms.interval import Interval
@@ -30,8 +30,14 @@ def best_by_search(
     bins narrower than c / T meet the risk T. Directions are tried in the order of the distortion that this
     would mean, and the search ends when no direction left can beat the best one found.
     """
+    cuts: list[_Cut]
     cuts = [only] if only else _accountable(problem, list(_cuts(problem, options)))
+    cuts = [cut for cut in cuts if math.isfinite(_window(problem, cut))]
+    if not cuts:
+        raise unreachable(goal.value, 1.0, "with this slope, along which the secret does not change")
     ranked = sorted(cuts, key=lambda cut: _promise(problem, cut))
+    if isinstance(goal, MaxDistortion) and goal.value <= _promise(problem, ranked[0]) * (1 + 1e-9):
+        raise hides_nothing(goal.value, _promise(problem, ranked[0]))
     found: tuple[float, _Cut, float] | None = None
     for cut in ranked:
         best = math.inf if found is None else found[0]
@@ -52,7 +58,7 @@ def best_by_search(
     if found is None:
         least = min(risk(problem, c.interval(problem, d, c.high - c.low)).value for c, d in cuts)
         assert isinstance(goal, MaxRisk)
-        raise unreachable(goal.value, least)
+        raise unreachable(goal.value, least, "with this slope" if only else "with this prior")
     return _refined(problem, found, goal, fixed=only is not None)
 
 

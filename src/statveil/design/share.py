@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from statveil.accounting import distortion, risk
-from statveil.design.one_axis import unreachable
+from statveil.design.failures import hides_nothing, unreachable
 from statveil.design.target import BinWidth, MaxDistortion, Target, meets
 from statveil.mechanisms.interval import Interval
 from statveil.problem.problem import Problem
@@ -15,6 +15,8 @@ __all__ = ["best_share_bins"]
 
 def best_share_bins(problem: Problem, goal: Target) -> Interval:
     """Bins of p_j from 0 up, all other shares giving way equally; a release is clipped at zero."""
+    if isinstance(goal, MaxDistortion) and goal.value <= problem.tolerance * (1 + 1e-9):
+        raise hides_nothing(goal.value, problem.tolerance)
     if isinstance(goal, BinWidth | MaxDistortion):
         return _bins(problem, min(1.0, goal.value if isinstance(goal, BinWidth) else 2 * goal.value))
     if risk(problem, _bins(problem, 1.0)).value > goal.value:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from statveil.errors import ProblemError
+from statveil.numbers import number, positive
 
 __all__ = ["BinWidth", "MaxDistortion", "MaxRisk", "Target", "meets", "target"]
 
@@ -17,9 +17,10 @@ class MaxRisk:
     value: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.value) and 0 < self.value < 1):
+        object.__setattr__(self, "value", number(self.value, "the largest allowed risk"))
+        if not 1e-9 <= self.value < 1:
             raise ProblemError(
-                f"the largest allowed risk must be a number between 0 and 1, both excluded. Got {self.value:g}; "
+                f"the largest allowed risk must be a number between 0 and 1, both excluded (and at least 1e-9). Got {self.value:g}; "
                 "0.1 lets the best attacker hit one time in ten."
             )
 
@@ -31,7 +32,7 @@ class MaxDistortion:
     value: float
 
     def __post_init__(self) -> None:
-        _positive("the largest allowed distortion", self.value)
+        object.__setattr__(self, "value", positive(self.value, "the largest allowed distortion"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class BinWidth:
     value: float
 
     def __post_init__(self) -> None:
-        _positive("the bin width", self.value)
+        object.__setattr__(self, "value", positive(self.value, "the bin width"))
 
 
 Target = MaxRisk | MaxDistortion | BinWidth
@@ -50,7 +51,7 @@ Target = MaxRisk | MaxDistortion | BinWidth
 def target(*, max_risk: float | None = None, max_distortion: float | None = None, bin: float | None = None) -> Target:
     """The one target that was given."""
     given = [
-        make(float(value))
+        make(value)
         for make, value in ((MaxRisk, max_risk), (MaxDistortion, max_distortion), (BinWidth, bin))
         if value is not None
     ]
@@ -58,14 +59,9 @@ def target(*, max_risk: float | None = None, max_distortion: float | None = None
         raise ProblemError(
             f"give exactly one of max risk, max distortion and bin width. Got {len(given) or 'none'} of them."
         )
-    return given[0]  # type: ignore[return-value]
+    return given[0]
 
 
 def meets(risk: float, goal: MaxRisk) -> bool:
     """Whether a risk meets the target, where a rounding error of the last digits is no breach."""
     return risk <= goal.value * (1 + 1e-12)
-
-
-def _positive(what: str, value: float) -> None:
-    if not (math.isfinite(value) and value > 0):
-        raise ProblemError(f"{what} must be a finite number above 0. Got {value:g}.")

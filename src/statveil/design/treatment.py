@@ -26,13 +26,8 @@ def treatment(problem: Problem) -> Treatment:
     known, family = problem.known, problem.family
     if known.step is None and not known.fixed_points:
         return Treatment(kind="free")
-    if isinstance(family, Categorical):
-        raise ProblemError(
-            "a categorical column has no minimum, maximum, step or atoms; leave out the known structure."
-        )
     if not isinstance(family, LocationScale):
         return Treatment(kind="free")
-    _check_bounds(problem, family)
     if known.step is not None and not known.fixed_points and _can_shift(problem, family):
         return Treatment(kind="lattice", step=known.step)
     if known.step is None and len(known.fixed_points) == 1 and _can_scale(problem, family, known.fixed_points[0]):
@@ -60,42 +55,6 @@ def mode_of(problem: Problem, kind: str, direction: Form) -> str:
     if any(end not in moved for end in ends) and len(moved) == 1:
         return "scale"  # the end of the support that does not move is the fixed point
     return "affine"
-
-
-def _check_bounds(problem: Problem, family: LocationScale) -> None:
-    """Refuse a declared bound that contradicts the family or the prior."""
-    for side, bound, own in (
-        ("minimum", problem.known.minimum, family.minimum),
-        ("maximum", problem.known.maximum, family.maximum),
-    ):
-        if bound is None:
-            continue
-        if isinstance(own, str):
-            axis = problem.box.axes[own]
-            if not (axis.known and axis.low == bound):
-                raise ProblemError(
-                    f"{own!r} is the {side} of {family.name!r}, and the known {side} is {bound:g}; "
-                    f"state the prior as {own}={bound:g}, a known value."
-                )
-        elif own is not None and own != bound:
-            raise ProblemError(f"the {side} of {family.name!r} is {own:g}. Got a known {side} of {bound:g}.")
-        elif own is None and (family.minimum is not None or family.maximum is not None):
-            raise ProblemError(
-                f"{family.name!r} has no {side}. Got a known {side} of {bound:g}; choose another family."
-            )
-        elif own is None:
-            _check_side(problem, family, side, bound)
-
-
-def _check_side(problem: Problem, family: LocationScale, side: str, bound: float) -> None:
-    """The mean of a bounded column lies strictly inside the bound."""
-    axis = problem.box.axes[str(family.location)]
-    if (side == "minimum" and axis.low <= bound) or (side == "maximum" and axis.high >= bound):
-        end = "lower" if side == "minimum" else "upper"
-        raise ProblemError(
-            f"the prior lets {family.location!r} reach the known {side} {bound:g}, where every value would be the "
-            f"same; move the {end} end of its range inside."
-        )
 
 
 def _can_shift(problem: Problem, family: LocationScale) -> bool:

@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from statveil.errors import ProblemError
 from statveil.mechanisms.mechanism import Fibre, Mechanism, quiet
+from statveil.numbers import number, positive
 from statveil.problem.location_scale import Form, evaluate
 from statveil.problem.support import Support
 from statveil.theory.bins import Bins
@@ -46,6 +48,20 @@ class Interval(Mechanism):
     step: float | None = None
     keep: Support = field(default_factory=lambda: Support(limits=()))
     centre: str = "bin"
+
+    def __post_init__(self) -> None:
+        for name in ("coordinate", "direction"):
+            form = {
+                str(key): number(value, f"a part of the {name!r}") for key, value in dict(getattr(self, name)).items()
+            }
+            object.__setattr__(self, name, form)
+        unit = sum(self.coordinate.get(name, 0.0) * change for name, change in self.direction.items())
+        if abs(unit - 1) > 1e-9:
+            raise ProblemError("the direction of an interval mechanism must be one unit of its coordinate long.")
+        if self.centre not in ("bin", "piece"):
+            raise ProblemError(f"the centre of an interval mechanism must be 'bin' or 'piece'. Got {self.centre!r}.")
+        if self.step is not None:
+            object.__setattr__(self, "step", positive(self.step, "the step"))
 
     @property
     def finite(self) -> bool:
@@ -104,6 +120,10 @@ class Interval(Mechanism):
         points = {name: value[:, None] + self.direction.get(name, 0.0) * move for name, value in released.items()}
         return Fibre(points=points, weight=weight, comb=self.step is not None)
 
+    @property
+    def parameters(self) -> set[str]:
+        return {*self.coordinate, *self.direction, *(name for form, _ in self.keep.limits for name in form)}
+
     def to_json(self) -> dict[str, Any]:
         return {
             "kind": self.kind,
@@ -127,6 +147,6 @@ class Interval(Mechanism):
             direction=dict(data["direction"]),
             bins=Bins(low=data["low"], high=data["high"], origin=data["origin"], width=data["width"]),
             step=data["step"],
-            keep=Support(limits=tuple((dict(limit["form"]), limit["at_least"]) for limit in data["keep"])),
+            keep=Support(limits=tuple((dict(limit["form"]), float(limit["at_least"])) for limit in data["keep"])),
             centre=data["centre"],
         )

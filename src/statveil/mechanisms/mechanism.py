@@ -44,6 +44,11 @@ class Mechanism(ABC):
         if "kind" in cls.__dict__:
             MECHANISMS[cls.kind] = cls
 
+    @property
+    @abstractmethod
+    def parameters(self) -> set[str]:
+        """Names of the parameters that it looks at or changes."""
+
     @abstractmethod
     def release(self, params: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float64]]:
         """The paper's online phase: the released parameter of each parameter."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from statveil.errors import ProblemError
 from statveil.mechanisms.mechanism import Fibre, Mechanism
+from statveil.numbers import number
 from statveil.problem.support import Support
 
 __all__ = ["Partition"]
@@ -23,6 +26,18 @@ class Partition(Mechanism):
     parameter: str
     edges: tuple[float, ...]
     released: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        edges = tuple(number(edge, "an edge of a partition") for edge in self.edges)
+        released = tuple(number(value, "a released parameter") for value in self.released)
+        object.__setattr__(self, "edges", edges)
+        object.__setattr__(self, "released", released)
+        if len(edges) != len(released) + 1 or not released or not all(a < b for a, b in pairwise(edges)):
+            raise ProblemError("a partition needs increasing edges and one released parameter between each two.")
+
+    @property
+    def parameters(self) -> set[str]:
+        return {self.parameter}
 
     @property
     def finite(self) -> bool:

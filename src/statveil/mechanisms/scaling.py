@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from statveil.errors import ProblemError
 from statveil.mechanisms.mechanism import Fibre, Mechanism, quiet
+from statveil.numbers import number
 from statveil.problem.location_scale import Form, evaluate
 from statveil.problem.support import Support
 from statveil.theory.bins import Bins
@@ -39,6 +41,17 @@ class Scaling(Mechanism):
     scale: str
     form: Form
     bins: Bins
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "about", number(self.about, "the bound of a scaling"))
+        form = {str(key): number(value, "a part of the secret") for key, value in dict(self.form).items()}
+        object.__setattr__(self, "form", form)
+        if not form or not set(form) <= {self.loc, self.scale} or self.bins.low <= 0:
+            raise ProblemError("a scaling mechanism needs a positive secret made of its location and scale.")
+
+    @property
+    def parameters(self) -> set[str]:
+        return {self.loc, self.scale}
 
     @property
     def finite(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError, unknown_name
+from statveil.numbers import number
 from statveil.problem.domain import Param
 
 __all__ = ["AXES", "Axis", "axis_from_json", "check_finite_range"]
@@ -39,6 +39,12 @@ class Axis(ABC):
     def width(self) -> float:
         """Length of the range; 0 for a known value."""
         return self.high - self.low
+
+    @property
+    def core(self) -> tuple[float, float]:
+        """The part of the range that holds all but 2e-12 of the mass."""
+        ends = self.ppf(np.array([1e-12, 1 - 1e-12]))
+        return float(ends[0]), float(ends[1])
 
     @property
     def known(self) -> bool:
@@ -87,9 +93,7 @@ def axis_from_json(data: Mapping[str, Any]) -> Axis:
 
 def check_finite_range(what: str, low: float, high: float) -> tuple[float, float]:
     """Both ends as floats, if they are finite and in order."""
-    low, high = float(low), float(high)
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise ProblemError(f"the ends of {what} must be finite numbers. Got {low:g}:{high:g}.")
+    low, high = number(low, f"the lower end of {what}"), number(high, f"the upper end of {what}")
     if low >= high:
         state = "reversed" if low > high else "empty"
         raise ProblemError(f"the range of {what} is {state}. Got {low:g}:{high:g}; write the smaller end first.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -12,6 +11,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError, unknown_name
+from statveil.numbers import number
 from statveil.problem.axis import Axis, axis_from_json
 from statveil.problem.family import Family
 from statveil.problem.location_scale import Form
@@ -171,16 +171,15 @@ def _axis(name: str, value: Axis | tuple[float, float] | float) -> Axis:
     if isinstance(value, tuple | list):
         if len(value) != 2:
             raise ProblemError(f"the range of {name!r} must be a pair (low, high). Got {value!r}.")
-        low, high = float(value[0]), float(value[1])
-        if math.isfinite(low) and math.isfinite(high) and low < high:
-            return Flat(low, high)
-        state = "not finite" if not (math.isfinite(low) and math.isfinite(high)) else "reversed"
-        state = "empty" if low == high else state
-        raise ProblemError(
-            f"the range of {name!r} is {state}. Got {low:g}:{high:g}; write two finite numbers, the smaller first, "
-            f"or one number if the value is publicly known."
-        )
-    return Known(float(value))
+        low, high = (number(end, f"the range of {name!r}") for end in value)
+        if low >= high:
+            state = "reversed" if low > high else "empty"
+            raise ProblemError(
+                f"the range of {name!r} is {state}. Got {low:g}:{high:g}; write two numbers, the smaller first, "
+                f"or one number if the value is publicly known."
+            )
+        return Flat(low, high)
+    return Known(number(value, f"the prior of {name!r}"))
 
 
 def prior_from_json(data: Mapping[str, Any]) -> Prior:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +11,8 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError
+from statveil.numbers import positive
+from statveil.problem.consistency import check_structure
 from statveil.problem.family import Family, family_from_json
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box, Prior, Simplex, prior_from_json
@@ -52,7 +53,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         self.family.check_secret(self.secret)
-        object.__setattr__(self, "tolerance", _tolerance(self.tolerance))
+        object.__setattr__(self, "tolerance", positive(self.tolerance, "the tolerance"))
         object.__setattr__(self, "distance", self.distance or self.family.distances[0])
         if self.distance not in self.family.distances:
             raise ProblemError(
@@ -68,6 +69,7 @@ class Problem:
             )
         object.__setattr__(self, "prior", self.prior.fit(self.family))
         self._check_not_constant()
+        check_structure(self.family, self.prior, self.known)
 
     def _check_not_constant(self) -> None:
         if isinstance(self.family, LocationScale) and isinstance(self.prior, Box):
@@ -120,11 +122,3 @@ class Problem:
             known=Structure.from_json(data["known"]),
             distance=data["distance"],
         )
-
-
-def _tolerance(value: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
-        raise ProblemError(
-            f"the tolerance must be a finite number above 0. Got {value!r}; it says how close a guess counts as a hit."
-        )
-    return float(value)

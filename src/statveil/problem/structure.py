@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from statveil.errors import ProblemError
+from statveil.numbers import number
 
 __all__ = ["Structure"]
 
@@ -35,8 +35,8 @@ class Structure:
         for name in ("minimum", "maximum", "step"):
             value = getattr(self, name)
             if value is not None:
-                object.__setattr__(self, name, _finite(name, value))
-        object.__setattr__(self, "atoms", tuple(sorted({_finite("atoms", atom) for atom in self.atoms})))
+                object.__setattr__(self, name, number(value, f"the known {name!r}"))
+        object.__setattr__(self, "atoms", tuple(sorted({number(atom, "a known atom") for atom in self.atoms})))
         if self.step is not None and self.step <= 0:
             raise ProblemError(
                 f"the known 'step' must be a number above 0. Got {self.step:g}; whole numbers have step 1."
@@ -63,9 +63,3 @@ class Structure:
     def from_json(cls, data: Mapping[str, Any]) -> Structure:
         """The structure that :meth:`to_json` wrote."""
         return cls(minimum=data["minimum"], maximum=data["maximum"], step=data["step"], atoms=tuple(data["atoms"]))
-
-
-def _finite(name: str, value: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ProblemError(f"the known {name!r} must be a finite number. Got {value!r}.")
-    return float(value)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError
+from statveil.numbers import number
 from statveil.rounding import tolerant_ceil, tolerant_floor
 
 __all__ = ["Bins"]
@@ -30,6 +31,12 @@ class Bins:
     high: float
     origin: float
     width: float
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high", "origin", "width"):
+            object.__setattr__(self, name, number(getattr(self, name), f"the {name!r} of bins"))
+        if not (self.low < self.high and self.width > 0):
+            raise ProblemError("bins need a range with low < high and a width above 0.")
 
     @property
     def first(self) -> int:

@@ -77,7 +77,9 @@ def curve(
     if heights.shape != grid.shape or not np.all(np.isfinite(heights)):
         raise ProblemError("the secret must give one finite number for every parameter the prior allows.")
     if np.ptp(heights) <= 1e-12 * max(1.0, float(np.abs(heights).max())):
-        raise ProblemError("the secret is the same for every parameter that the prior allows: there is nothing to hide.")
+        raise ProblemError(
+            "the secret is the same for every parameter that the prior allows: there is nothing to hide."
+        )
     found = sorted(_turning_points(value, grid, heights) if turns is None else turns)
     inner = tuple(float(t) for t in found if low < t < high)
     ends = [low, *inner, high]

@@ -88,5 +88,7 @@ def _ruler(problem: Problem, name: str, params) -> Ruler:  # type: ignore[no-unt
         )
     if problem.distance == "w1" and isinstance(family, LocationScale):
         unit = float(family.length({name: 1.0}))
-        return Ruler(distance=apart, position=lambda t: unit * np.asarray(t), at_position=lambda p: np.asarray(p) / unit)
+        return Ruler(
+            distance=apart, position=lambda t: unit * np.asarray(t), at_position=lambda p: np.asarray(p) / unit
+        )
     return Ruler(distance=apart)

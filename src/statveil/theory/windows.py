@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from statveil.problem.axis import Axis
 from statveil.theory.curve import Curve
 
 __all__ = ["Windows", "windows"]
@@ -46,26 +45,26 @@ class Windows:
         return float(max(self.after[i], self.before[j], *inner, 0.0))
 
 
-def windows(curve: Curve, axis: Axis, grid: Array, window: float) -> Windows:
-    """Windows of length ``window`` in the secret, for a monotone secret."""
+def windows(curve: Curve, cdf: Callable[[Array], Array], grid: Array, window: float) -> Windows:
+    """Windows of length ``window`` in the secret, for a monotone secret and a belief with this cdf."""
     (piece,) = curve.pieces
 
     def shifted(x: Array, by: float) -> Array:
         return piece.inverse(curve.value, np.asarray(curve.value(x), dtype=np.float64) + by)
 
     ahead = piece.sign * window
-    below = np.asarray(axis.cdf(grid), dtype=np.float64)
+    below = np.asarray(cdf(grid), dtype=np.float64)
     end, start = shifted(grid, ahead), shifted(grid, -ahead)
     last = float(start[-1])
 
     def mass(x: Array) -> Array:
-        return np.asarray(axis.cdf(shifted(x, ahead)) - axis.cdf(x), dtype=np.float64)
+        return np.asarray(cdf(shifted(x, ahead)) - cdf(x), dtype=np.float64)
 
     return Windows(
         grid=grid,
         below=below,
-        after=np.asarray(axis.cdf(end) - below, dtype=np.float64),
-        before=np.asarray(below - axis.cdf(start), dtype=np.float64),
+        after=np.asarray(cdf(end) - below, dtype=np.float64),
+        before=np.asarray(below - cdf(start), dtype=np.float64),
         start=start,
         first_narrow=np.searchsorted(end, grid, side="left"),
         peaks=_peaks(mass, float(grid[0]), last) if last > grid[0] else (),

@@ -36,6 +36,8 @@ class Categorical(Family):
     def __init__(self, *, labels: Sequence[str] | None = None, categories: int | None = None) -> None:
         if categories is not None and (isinstance(categories, bool) or not isinstance(categories, int)):
             raise ProblemError(f"the number of categories must be a whole number from 2 up. Got {categories!r}.")
+        if categories is not None and not 2 <= categories <= 10_000:
+            raise ProblemError(f"the number of categories must lie between 2 and 10,000. Got {categories}.")
         if labels is None:
             if categories is None:
                 raise ProblemError(

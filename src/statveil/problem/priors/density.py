@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,7 @@ from statveil.problem.axis import Axis, check_finite_range
 __all__ = ["Density"]
 
 _ALIASES = {"normal": "norm", "lognormal": "lognorm", "exponential": "expon", "student": "t"}
+_SLOW = ("levy_stable", "studentized_range")
 
 
 @dataclass(frozen=True, init=False)
@@ -48,16 +50,30 @@ class Density(Axis):
         low, high = check_finite_range("a density", low, high)
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
-        frozen = self._frozen
-        mass = float(frozen.cdf(high) - frozen.cdf(low))
-        if not (math.isfinite(mass) and mass > 1e-12):
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse a density without mass in the range, or one that its distribution function contradicts."""
+        low, high = self.low, self.high
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            mass = abs(self._tail(high) - self._tail(low))
+            if not (math.isfinite(mass) and mass > 1e-12):
+                raise ProblemError(
+                    f"the density {self.label} has no mass between {low:g} and {high:g}; "
+                    "choose arguments that put it there, or another range."
+                )
+            # the density, integrated between its own quantiles, must give the mass between them
+            levels = 1 / (1 + np.exp(-np.linspace(-18.0, 18.0, 145)))
+            cuts = self.ppf(levels)
+            nodes, weights = np.polynomial.legendre.leggauss(12)
+            half = 0.5 * np.diff(cuts)
+            x = 0.5 * (cuts[1:] + cuts[:-1])[:, None] + half[:, None] * nodes
+            parts = half * (self.pdf(x) * weights).sum(axis=1)
+        if not (np.all(np.diff(cuts) >= 0) and np.all(np.abs(parts - np.diff(levels)) <= 1e-4)):
             raise ProblemError(
-                f"the density {self.label} has no mass between {low:g} and {high:g}; "
-                "choose arguments that put it there, or another range."
-            )
-        if not np.all(np.isfinite(frozen.pdf(np.linspace(low, high, 1001)))):
-            raise ProblemError(
-                f"the density {self.label} is infinite somewhere between {low:g} and {high:g}; narrow the range."
+                f"the density {self.label} is infinite, jumps, or is no density on the line between {low:g} and {high:g}; "
+                "narrow the range, or state it as a table of values."
             )
 
     @property
@@ -72,14 +88,18 @@ class Density(Axis):
         found = getattr(stats, self.name, None)
         if not isinstance(found, stats.rv_continuous):
             names = [n for n, d in vars(stats).items() if isinstance(d, stats.rv_continuous)]
-            raise ProblemError(unknown_name("density", self.name, sorted([*names, *_ALIASES])))
-        try:
-            frozen = found(*self.args)
-            usable = bool(np.isfinite(frozen.cdf(0.0)))
-        except TypeError:
-            usable = False
+            raise ProblemError(unknown_name("density", self.name, sorted([*names, *_ALIASES, "between", "lipschitz"])))
+        if self.name in _SLOW:
+            raise ProblemError(f"SciPy's {self.name} is too slow to plan with; state it as a table of values.")
+        shapes = f"{found.shapes}, " if found.shapes else ""
+        # a distribution without shapes must state where and how wide it is: normal(M,S), never normal(M)
+        usable = len(self.args) in ((2,) if not found.numargs else (found.numargs, found.numargs + 2))
+        if usable:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                frozen = found(*self.args)
+                usable = bool(np.isfinite(frozen.cdf(0.0)))
         if not usable:
-            shapes = f"{found.shapes}, " if found.shapes else ""
             raise ProblemError(
                 f"the density {self.label} does not accept these arguments. Got {list(self.args)}; "
                 f"SciPy's {self.name} takes {shapes}loc, scale (scale above 0)."
@@ -87,8 +107,17 @@ class Density(Axis):
         return frozen
 
     @cached_property
+    def _upper(self) -> bool:
+        """Whether the range lies in the upper tail, where differences of the cdf would cancel."""
+        return bool(self._frozen.cdf(self.low) > 0.5)
+
+    def _tail(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Mass below ``x``, or minus the mass above it: differences of either are masses between."""
+        return np.asarray(-self._frozen.sf(x) if self._upper else self._frozen.cdf(x), dtype=np.float64)
+
+    @cached_property
     def _ends(self) -> tuple[float, float]:
-        return float(self._frozen.cdf(self.low)), float(self._frozen.cdf(self.high))
+        return float(self._tail(self.low)), float(self._tail(self.high))
 
     def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
         at = np.asarray(x, dtype=np.float64)
@@ -99,12 +128,13 @@ class Density(Axis):
     def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
         below, above = self._ends
         at = np.clip(np.asarray(x, dtype=np.float64), self.low, self.high)
-        return np.asarray((self._frozen.cdf(at) - below) / (above - below), dtype=np.float64)
+        return np.clip((self._tail(at) - below) / (above - below), 0.0, 1.0)
 
     def ppf(self, u: ArrayLike) -> NDArray[np.float64]:
         below, above = self._ends
         inner = below + (above - below) * np.asarray(u, dtype=np.float64)
-        return np.clip(self._frozen.ppf(inner), self.low, self.high)
+        found = self._frozen.isf(-inner) if self._upper else self._frozen.ppf(inner)
+        return np.clip(np.asarray(found, dtype=np.float64), self.low, self.high)
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "name": self.name, "args": list(self.args), "low": self.low, "high": self.high}

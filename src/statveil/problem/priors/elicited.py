@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError
+from statveil.numbers import number
 from statveil.problem.axis import Axis, check_finite_range
 from statveil.problem.domain import Param
 
@@ -39,10 +40,10 @@ class Elicited(Axis):
         a, b = check_finite_range("an elicited prior", self.a, self.b)
         object.__setattr__(self, "a", a)
         object.__setattr__(self, "b", b)
-        object.__setattr__(self, "sure", float(self.sure))
-        if not 0 < self.sure < 1:
+        object.__setattr__(self, "sure", number(self.sure, "how sure you are"))
+        if not 0.05 <= self.sure <= 0.9999:
             raise ProblemError(
-                f"how sure you are must be a number between 0 and 1, both excluded. Got {self.sure:g}; "
+                f"how sure you are must be a number between 0 and 1 (0.05 to 0.9999). Got {self.sure:g}; "
                 "for a range that cannot be left, state it as LO:HI."
             )
         if self.scale not in (None, "plain", "log", "logit"):
@@ -102,7 +103,8 @@ class Elicited(Axis):
         at = np.asarray(x, dtype=np.float64)
         inside = (at >= self.low) & (at <= self.high)
         clipped = np.clip(at, self.low, self.high)
-        stretch = {"plain": 1.0, "log": clipped, "logit": clipped * (1 - clipped)}[str(self.scale)]
+        one = np.ones(clipped.shape)
+        stretch = {"plain": one, "log": clipped, "logit": clipped * (1 - clipped)}[str(self.scale)]
         z = self._z(clipped)
         height = np.exp(-0.5 * z * z) / (math.sqrt(2 * math.pi) * self._spread * stretch)
         return np.where(inside, height / math.erf(_TAIL / math.sqrt(2)), 0.0)
@@ -111,7 +113,8 @@ class Elicited(Axis):
         from scipy.special import ndtr
 
         whole = math.erf(_TAIL / math.sqrt(2))
-        return np.clip((ndtr(self._z(x)) - ndtr(-_TAIL)) / whole, 0.0, 1.0)
+        mass: NDArray[np.float64] = np.clip((ndtr(self._z(x)) - ndtr(-_TAIL)) / whole, 0.0, 1.0)
+        return mass
 
     def ppf(self, u: ArrayLike) -> NDArray[np.float64]:
         from scipy.special import ndtr, ndtri

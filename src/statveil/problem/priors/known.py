@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from statveil.errors import ProblemError
+from statveil.numbers import number
 from statveil.problem.axis import Axis
 
 __all__ = ["Known"]
@@ -24,9 +23,7 @@ class Known(Axis):
     flat: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", float(self.value))
-        if not math.isfinite(self.value):
-            raise ProblemError(f"a known parameter must be a finite number. Got {self.value:g}.")
+        object.__setattr__(self, "value", number(self.value, "a known parameter"))
         object.__setattr__(self, "low", self.value)
         object.__setattr__(self, "high", self.value)
 

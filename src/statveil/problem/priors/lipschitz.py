@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError
+from statveil.numbers import number
 from statveil.problem.axis import Axis, check_finite_range
 from statveil.problem.priors.table import Table
 
@@ -34,9 +35,10 @@ class Lipschitz(Axis):
 
     def __post_init__(self) -> None:
         low, high = check_finite_range("a Lipschitz prior", self.low, self.high)
-        for name, value in (("low", low), ("high", high), ("floor", self.floor), ("slope", self.slope)):
-            object.__setattr__(self, name, float(value))
-        if not (math.isfinite(self.floor) and self.floor >= 0 and math.isfinite(self.slope) and self.slope >= 0):
+        floor, slope = number(self.floor, "the floor of a density"), number(self.slope, "the slope of a density")
+        for name, value in (("low", low), ("high", high), ("floor", floor), ("slope", slope)):
+            object.__setattr__(self, name, value)
+        if self.floor < 0 or self.slope < 0:
             raise ProblemError(
                 f"the floor and the slope of a Lipschitz prior must be finite and not negative. "
                 f"Got floor {self.floor:g}, slope {self.slope:g}."

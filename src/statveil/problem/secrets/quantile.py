@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError
+from statveil.numbers import number
 from statveil.problem.family import Family
 from statveil.problem.secret import Secret
 
@@ -26,8 +26,8 @@ class Quantile(Secret):
     doc: ClassVar[str] = "the alpha-quantile, written quantile:0.95"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", float(self.alpha))
-        if not (math.isfinite(self.alpha) and 0 <= self.alpha <= 1):
+        object.__setattr__(self, "alpha", number(self.alpha, "the 'alpha' of a quantile"))
+        if not 0 <= self.alpha <= 1:
             raise ProblemError(
                 f"the 'alpha' of a quantile must be a number in [0, 1]. Got {self.alpha:g}; "
                 "write 0.95 for the 95th percentile."

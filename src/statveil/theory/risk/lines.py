@@ -34,9 +34,14 @@ def sweep_risk(sweep: Sweep, edges: Array, window: float, *, quick: bool = False
     """P(hit), rounded up by the difference to a coarser quadrature (``quick``: one coarse pass)."""
     if quick:
         return min(1.0, _risk(sweep, edges, window, order=3, nodes=17, least=32, most=96))
-    fine = _risk(sweep, edges, window, order=8, nodes=65, least=64, most=400)
     coarse = _risk(sweep, edges, window, order=5, nodes=33, least=64, most=400)
-    return min(1.0, fine + abs(fine - coarse))
+    for order, nodes, least in ((8, 65, 64), (8, 129, 256), (8, 257, 1024)):
+        fine = _risk(sweep, edges, window, order=order, nodes=nodes, least=least, most=4 * least + 144)
+        gap = abs(fine - coarse)
+        if gap <= 1e-6:
+            break
+        coarse = fine
+    return min(1.0, fine + gap)
 
 
 def panels(knots: Array, order: int, least: int, most: int) -> tuple[Array, Array]:
@@ -113,4 +118,5 @@ def _interpolate(below: Array, f: Array, h: Array, at: Array) -> Array:
     left, right = np.take_along_axis(below, j, 1), np.take_along_axis(below, j + 1, 1)
     f_left, f_right = np.take_along_axis(f, j, 1) * h[:, None], np.take_along_axis(f, j + 1, 1) * h[:, None]
     rise = u * u * (3 - 2 * u)
-    return left + rise * (right - left) + u * (1 - u) ** 2 * f_left - u * u * (1 - u) * f_right
+    mass: Array = left + rise * (right - left) + u * (1 - u) ** 2 * f_left - u * u * (1 - u) * f_right
+    return mass

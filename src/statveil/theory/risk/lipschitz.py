@@ -32,9 +32,9 @@ def best_share(length: float, window: float, floor: float, slope: float) -> floa
     if slope == 0:
         return window / length
     b = floor - slope * window / 2
-    root = math.sqrt(b * b + 2 * floor * length * slope)
+    root = math.hypot(b, math.sqrt(2 * floor * length) * math.sqrt(slope))
     z = 2 * floor * length / (root + b) if b >= 0 else (root - b) / slope
-    return min(1.0, window / z)
+    return min(1.0, window / z) if z > 0 else 1.0
 
 
 def lipschitz_risk(axis: Axis, bins: Bins, window: float) -> float:
@@ -47,7 +47,8 @@ def lipschitz_risk(axis: Axis, bins: Bins, window: float) -> float:
     extra = 0.0
     for length, count in pieces[1:]:
         extra += (best_share(length, window, floor, slope) - base) * min(1.0, count * length * peak)
-    return min(1.0, base + extra)
+    # no window holds more than its length times the peak, which is better where the floor is low
+    return min(1.0, base + extra, bins.count * peak * window)
 
 
 def lipschitz_line_risk(binned: Axis, other: Axis, bins: Bins, window: float, rate: float) -> float:
@@ -73,4 +74,4 @@ def lipschitz_line_risk(binned: Axis, other: Axis, bins: Bins, window: float, ra
         if i:
             share = best_share(length, window, floor_1 * floor_2, slope)
             extra += (share - base) * min(1.0, count * length * peak_1)
-    return min(1.0, base + extra + cut)
+    return min(1.0, base + extra + cut, bins.count * peak_1 * window)

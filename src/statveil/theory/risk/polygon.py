@@ -58,11 +58,13 @@ def capped_integral(
 ) -> NDArray[np.float64]:
     """Integral of min(cap, linear function) over pieces with the given widths and end values."""
     low, high = np.minimum(left, right), np.maximum(left, right)
+    cap = min(cap, 2 * float(high.max(initial=0.0)) + 1e-300)  # a longer window catches no more
     with np.errstate(divide="ignore", invalid="ignore"):
         under = np.clip((cap - low) / (high - low), 0.0, 1.0)  # share of the piece where the cap is not reached
     under = np.where(high > low, under, np.where(low < cap, 1.0, 0.0))
     meet = np.minimum(high, cap)
-    return width * (under * 0.5 * (np.minimum(low, cap) + meet) + (1 - under) * meet)
+    area: NDArray[np.float64] = width * (under * 0.5 * (np.minimum(low, cap) + meet) + (1 - under) * meet)
+    return area
 
 
 def polygon_risk(
@@ -141,6 +143,7 @@ def box_band(
     c (A + |t| (h - c)) where the window c is shorter than the longest piece, and the whole area otherwise.
     """
     t = np.abs(slope)
+    window = np.minimum(window, 2 * np.asarray(height) + 1e-300)  # a window longer than the band catches all of it
     with np.errstate(divide="ignore"):
         longest = np.minimum(height, np.where(t > 0, across / np.where(t > 0, t, 1.0), np.inf))
     return np.where(window < longest, window * (across + t * (height - window)), across * np.asarray(height))
@@ -160,7 +163,7 @@ def triangle_risk(
     docs/theory.md, exact risk: the uniform family on lo <= low < high <= hi; by the affine symmetry of the
     triangle the same holds for bands along low and along high. Independent of the direction.
     """
-    s, c = np.minimum(width, side), np.asarray(window, dtype=np.float64)
+    s, c = np.minimum(width, side), np.minimum(window, 2 * side)
     n = np.floor(side / s + 1e-9)
     rest = np.maximum(side - n * s, 0.0)
 
@@ -169,4 +172,5 @@ def triangle_risk(
         return 0.5 * m * m + np.where(length > c, c, 0.0) * (length - m)
 
     whole = np.minimum(s, c) * (n * side - s * n * (n + 1) / 2) + n * corner(np.asarray(s))
-    return np.minimum(1.0, 2 / side**2 * (whole + corner(np.asarray(rest))))
+    share: NDArray[np.float64] = np.minimum(1.0, 2 / side**2 * (whole + corner(np.asarray(rest))))
+    return share

@@ -46,12 +46,12 @@ def ray_range(quarter: Quarter, level: Array) -> tuple[Array, Array]:
     g, k = quarter.loc_part, quarter.scale_part
     points = []
     with np.errstate(divide="ignore", invalid="ignore"):
-        for u in (quarter.near, quarter.far):
-            v = (level - g * u) / k if k else np.full(level.shape, np.nan)
-            points.append(np.where((v >= quarter.bottom) & (v <= quarter.top), np.arctan2(v, u), np.nan))
-        for v in (quarter.bottom, quarter.top):
-            u = (level - k * v) / g if g else np.full(level.shape, np.nan)
-            points.append(np.where((u >= quarter.near) & (u <= quarter.far), np.arctan2(v, u), np.nan))
+        for side in (quarter.near, quarter.far):
+            v = (level - g * side) / k if k else np.full(level.shape, np.nan)
+            points.append(np.where((v >= quarter.bottom) & (v <= quarter.top), np.arctan2(v, side), np.nan))
+        for side in (quarter.bottom, quarter.top):
+            u = (level - k * side) / g if g else np.full(level.shape, np.nan)
+            points.append(np.where((u >= quarter.near) & (u <= quarter.far), np.arctan2(side, u), np.nan))
     stacked = np.stack(points)
     return np.fmin.reduce(stacked), np.fmax.reduce(stacked)
 

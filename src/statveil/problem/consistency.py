@@ -1,0 +1,52 @@
+"""Whether the declared structure of a column fits its family and prior."""
+
+from __future__ import annotations
+
+from statveil.errors import ProblemError
+from statveil.problem.family import Family
+from statveil.problem.location_scale import LocationScale
+from statveil.problem.prior import Box, Prior
+from statveil.problem.structure import Structure
+
+__all__ = ["check_structure"]
+
+
+def check_structure(family: Family, prior: Prior, known: Structure) -> None:
+    """Refuse bounds, steps and atoms that contradict the family or the prior."""
+    if not isinstance(prior, Box):
+        if known.step is not None or known.fixed_points:
+            raise ProblemError(
+                f"a {family.name} column has no minimum, maximum, step or atoms; leave out the known structure."
+            )
+        return
+    if not isinstance(family, LocationScale):
+        return
+    for side, bound, own in (("minimum", known.minimum, family.minimum), ("maximum", known.maximum, family.maximum)):
+        if bound is None:
+            continue
+        if isinstance(own, str):
+            axis = prior.axes[own]
+            if not (axis.known and axis.low == bound):
+                raise ProblemError(
+                    f"{own!r} is the {side} of {family.name!r}, and the known {side} is {bound:g}; "
+                    f"state the prior as {own}={bound:g}, a known value."
+                )
+        elif own is not None and own != bound:
+            raise ProblemError(f"the {side} of {family.name!r} is {own:g}. Got a known {side} of {bound:g}.")
+        elif own is None and (family.minimum is not None or family.maximum is not None):
+            raise ProblemError(
+                f"{family.name!r} has no {side}. Got a known {side} of {bound:g}; choose another family."
+            )
+        elif own is None:
+            _check_side(prior, family, side, bound)
+
+
+def _check_side(prior: Box, family: LocationScale, side: str, bound: float) -> None:
+    """The mean of a bounded column lies strictly inside the bound."""
+    axis = prior.axes[str(family.location)]
+    if (side == "minimum" and axis.low <= bound) or (side == "maximum" and axis.high >= bound):
+        end = "lower" if side == "minimum" else "upper"
+        raise ProblemError(
+            f"the prior lets {family.location!r} reach the known {side} {bound:g}, where every value would be the "
+            f"same; move the {end} end of its range inside."
+        )
