@@ -278,7 +278,7 @@ CONTINUOUS = {
     "shifted-exponential from 0": ["scale=1:50", "shift=0"],
     "shifted-exponential of known scale": ["scale=3", "shift=0:100"],
 }
-TARGETS = {"--max-risk": 0.3, "--max-distortion": 3, "--bin": 7}
+TARGETS = {"--max-risk": 0.3, "--max-distortion": 6, "--bin": 7}
 
 
 def secrets_of(name):

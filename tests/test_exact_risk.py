@@ -282,7 +282,7 @@ def test_gaussian_risk_anywhere(alpha, slope, across, height, share, eps_share):
     problem = gaussian(sv.Quantile(alpha), eps, (-3.0, across - 3), (0.5, 0.5 + height))
     plan = sv.plan(problem, bin=share * height, slope=slope)
     planes = box_planes((-3.0, across - 3), (0.5, 0.5 + height))
-    assert plan.risk == pytest.approx(sliced_risk(planes, (0, 1), (slope, 1), share * height, 2 * eps / rate), abs=2e-6)
+    assert plan.risk == pytest.approx(sliced_risk(planes, (0, 1), (slope, 1), share * height, 2 * eps / rate), abs=1e-5)
 
 
 @pytest.mark.parametrize("offset", [1e5, 1e7, 1e8, 1e9, 1e11])
@@ -664,15 +664,11 @@ def test_lipschitz_bound_of_two_parameters_when_one_is_a_ridge(slope, eps):
 
 
 def test_lipschitz_bound_on_a_range_cut_by_the_family():
-    """A known low cuts the belief about high: the rest of it weighs more, and the bound must not forget that."""
+    """A known low cuts the belief about high: the rest of it weighs more, so no bound is claimed there."""
     prior = sv.Box(low=0.0, high=sv.Lipschitz(-9, 3, 0.04, 0.02))
     problem = sv.Problem(family=sv.Uniform(), prior=prior, secret=sv.Quantile(1.0), tolerance=0.2)
-    plan = sv.plan(problem, bin=2.0)
-    rng = np.random.default_rng(8)
-    for x, f in members(-9.0, 3.0, 0.04, 0.02, np.array([-9.0, 0.0, 2.0, 3.0]), rng, 40):
-        below = np.concatenate([[0.0], np.cumsum(0.5 * (f[1:] + f[:-1]) * np.diff(x))])
-        risk = line_risk(lambda at, x=x, below=below: np.interp(at, x, below), 0.0, 3.0, 2.0, 0.4, starts=801)
-        assert risk <= plan.risk + 1e-4
+    with pytest.raises(sv.ProblemError, match="cut by low < high"):
+        sv.plan(problem, bin=2.0)
 
 
 def test_lipschitz_max_risk_is_met_by_members():

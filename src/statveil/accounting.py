@@ -94,6 +94,10 @@ def _one_dimensional(axis: Axis, mechanism: Interval, window: float, quick: bool
             raise ProblemError(
                 "a known step together with a Lipschitz prior is not accounted for; state a density or a plain range."
             )
+        if bins.low > axis.low or bins.high < axis.high:
+            raise ProblemError(
+                "no bound is known for a Lipschitz prior whose range is cut by low < high; state a range on one side."
+            )
         return Risk(value=lipschitz_risk(axis, bins, window), kind="upper bound")
     if mechanism.step is not None:
         return Risk(value=comb_risk(axis, bins, mechanism.step, window), kind="exact")

@@ -70,16 +70,15 @@ def save_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
     """Write a plan file, whole or not at all; links are followed, devices and pipes are written to."""
     if not os.fspath(path):
         raise PlanFileError("the name of the output file is empty; give a file name.")
-    target = Path(path)
+    target = Path(os.path.realpath(path))
     try:
-        target = target.resolve()
         if target.exists() and not target.is_file() and not target.is_dir():
             with target.open("w", encoding="utf-8") as device:
                 device.write(dump_plan(plan))
             return
         _replace(target, dump_plan(plan))
-    except (OSError, RuntimeError) as error:
-        raise PlanFileError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}.") from None
+    except OSError as error:
+        raise PlanFileError(f"cannot write {path}: {error.strerror or error}.") from None
 
 
 def _replace(target: Path, text: str) -> None:

@@ -112,10 +112,11 @@ def _learn(problem: Problem, keys: Array, secrets: Array) -> tuple[Array, Array]
 def _by_fibre(problem: Problem, mechanism: Mechanism, trials: int, rng: Generator) -> int:
     """A continuum of releases: the posterior on the line of parameters that each release leaves open."""
     hits = 0
+    core = problem.prior.core(problem.family)  # a narrow belief must not fall between the nodes of a fibre
     for start in range(0, trials, _BATCH):
         params = problem.sample(min(_BATCH, trials - start), rng)
         released = {name: np.asarray(value) for name, value in mechanism.release(params).items()}
-        fibre = mechanism.fibre(released, problem.support, _NODES)
+        fibre = mechanism.fibre(released, core, _NODES)
         guess = _best_guess(problem, fibre)
         hits += int((np.abs(guess - problem.secret_of(params)) <= problem.tolerance * (1 + 1e-9)).sum())
     return hits

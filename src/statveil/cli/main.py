@@ -65,7 +65,7 @@ def run() -> None:
         code = statveil.main(standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
-        sys.exit(0)
+        sys.exit(2)
     except click.ClickException as error:
         _fail(error.format_message())
     except StatveilError as error:

@@ -68,7 +68,7 @@ def parse_family(
             raise ProblemError("the categorical family needs --categories C or --labels a,b,c.")
         names = None if labels is None else [label.strip() for label in labels.split(",")]
         if names and any("=" in name for name in names):
-            raise ProblemError("a label with '=' in it could not be told apart in 'apply --at'; use another sign.")
+            raise ProblemError(f"a label must not contain '=', which 'apply --at' could not read. Got {labels!r}.")
         return Categorical(labels=names, categories=categories)
     return FAMILIES[name]()
 
@@ -98,7 +98,7 @@ def _parse_prior(text: str) -> tuple[str, Axis]:
         raise ProblemError(f"the part after '~' in {what} must look like normal(M,S). Got {tail!r}. {_PRIOR_HELP}.")
     function = call[1]
     parts = call[2].split(",") if call[2].strip() else []
-    values = [parse_number(part, f"an argument in {what}") for part in parts]
+    values = [parse_number(part, f"each argument of {tail.strip()!r} in {what}") for part in parts]
     if function == "between":
         if equals or len(values) != 3:
             raise ProblemError(f"{what} must look like {name}~between(A,B,0.9). Got {text!r}.")

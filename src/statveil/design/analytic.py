@@ -21,8 +21,10 @@ from statveil.errors import ProblemError
 from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.mechanism import Mechanism
 from statveil.mechanisms.scaling import Scaling
+from statveil.numbers import LARGEST
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import Form, LocationScale
+from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 
 __all__ = ["design_interval"]
@@ -105,8 +107,11 @@ def _pick(
         raise hides_nothing(goal.value, 2 * closed * problem.tolerance)  # s > c in every direction
     found = [cut for cut in cuts(problem, options, goal) if math.isfinite(cut[0])]
     if not found:
-        least = min(cut[0] for cut in cuts(problem, options, MaxDistortion(1e300)))  # one bin for everything
-        raise unreachable(goal.value, least)
+        widest = [cut for cut in cuts(problem, options, MaxDistortion(LARGEST)) if math.isfinite(cut[0])]
+        best = min(widest, key=lambda cut: cut[0])  # one bin for everything
+        if not (isinstance(goal, MaxRisk) and meets(best[0], goal)):
+            raise unreachable(goal.value, best[0])
+        found = [best]
     # near a knife edge a rounding error costs a whole bin: compare what is left after settling
     settled = [
         _settle(problem, chart.interval(problem, chart.direction(k), width), goal)
@@ -128,8 +133,10 @@ def _least(options: list[Interval], scores: list[float]) -> Interval:
 def _settle(problem: Problem, mechanism: Binned, goal: MaxRisk | MaxDistortion) -> Binned:
     """Hold the target against the final accounting, not against the search's."""
     if isinstance(goal, MaxDistortion):
-        while distortion(problem, mechanism) > goal.value:
-            mechanism = _with_width(mechanism, mechanism.bins.width * (1 - 1e-15))
+        for _ in range(4):  # rounding errors only
+            over = distortion(problem, mechanism) / goal.value
+            if over > 1:
+                mechanism = _with_width(mechanism, mechanism.bins.width / over * (1 - 1e-15))
         return mechanism
     whole = _without_sliver(mechanism)
     if meets(risk(problem, whole).value, goal):
@@ -140,7 +147,8 @@ def _settle(problem: Problem, mechanism: Binned, goal: MaxRisk | MaxDistortion) 
             raise unreachable(goal.value, risk(problem, mechanism).value)
         low, high = high, min(high * (1 + nudge), mechanism.bins.high - mechanism.bins.low)
         nudge *= 4
-    while high - low > 1e-7 * high:
+    close = 1e-7 if isinstance(problem.prior, Box) and all(a.flat for a in problem.prior.axes.values()) else 1e-4
+    while high - low > close * high:
         middle = 0.5 * (low + high)
         if meets(risk(problem, _with_width(mechanism, middle)).value, goal):
             high = middle

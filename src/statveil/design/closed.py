@@ -84,18 +84,31 @@ def triangle_cuts(problem: Problem, options: tuple[Chart, ...], goal: MaxRisk | 
 
 
 def _scan(chart: Chart, score: Callable[[Array], tuple[Array, Array]], slants: Array) -> list[Cut]:
-    """Best slant of a dense scan, zoomed in on three times; and no slant at all."""
+    """Best slants of a dense scan, zoomed in on; and no slant at all.
+
+    The score jumps where a bin more or less is needed, so the best slant of each number of bins is looked at.
+    """
     points = np.unique(slants)
-    for _ in range(4):
+    values, widths = score(points)
+    counts = np.floor((chart.high - chart.low) / widths + 1e-9)
+    found = []
+    for count in np.unique(counts[np.isfinite(values)]):
+        here = np.flatnonzero((counts == count) & np.isfinite(values))
+        found.append(int(here[np.argmin(values[here])]))
+    found = sorted(found, key=lambda i: float(values[i]))[:6]
+    cuts = [_zoomed(chart, score, points, i) for i in found]
+    at_zero, width = score(np.zeros(1))
+    return [*cuts, (float(at_zero[0]), chart, 0.0, float(width[0]))]
+
+
+def _zoomed(chart: Chart, score: Callable[[Array], tuple[Array, Array]], points: Array, best: int) -> Cut:
+    """The best slant between the neighbours of a point, three times finer each time."""
+    for _ in range(3):
+        below, above = points[max(best - 1, 0)], points[min(best + 1, len(points) - 1)]
+        points = np.unique(np.concatenate([np.linspace(below, above, 81), points[best : best + 1]]))
         values, widths = score(points)
         best = int(np.argmin(values))
-        cut = (float(values[best]), chart, float(points[best]), float(widths[best]))
-        if len(points) == 1 or not np.isfinite(values[best]):
-            break
-        below, above = points[max(best - 1, 0)], points[min(best + 1, len(points) - 1)]
-        points = np.unique(np.concatenate([np.linspace(below, above, 161), points[best : best + 1]]))
-    values, widths = score(np.zeros(1))
-    return [cut, (float(values[0]), chart, 0.0, float(widths[0]))]
+    return float(values[best]), chart, float(points[best]), float(widths[best])
 
 
 def _slants(problem: Problem, chart: Chart, ratio: float) -> Array:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,7 +135,7 @@ def _stretches(windows: Windows) -> list[_Stretch]:
         direction = sign
     cuts.append(n)
     found = []
-    for first, stop in zip(cuts[:-1], cuts[1:], strict=True):
+    for first, stop in pairwise(cuts):
         part = m[first:stop]
         rising = bool(part[-1] >= part[0])
         key = np.maximum.accumulate(part if rising else -part)  # rounding errors must not break the order

@@ -11,7 +11,7 @@ from statveil.accounting import distortion, risk
 from statveil.design.chart import Chart, paper_cut, shift_cut
 from statveil.design.failures import hides_nothing, unreachable
 from statveil.design.target import MaxDistortion, MaxRisk
-from statveil.errors import ProblemError
+from statveil.errors import ProblemError, TargetError
 from statveil.mechanisms.interval import Interval
 from statveil.problem.location_scale import Form, LocationScale
 from statveil.problem.problem import Problem
@@ -34,7 +34,7 @@ def best_by_search(
     cuts = [only] if only else _accountable(problem, list(_cuts(problem, options)))
     cuts = [cut for cut in cuts if math.isfinite(_window(problem, cut))]
     if not cuts:
-        raise unreachable(goal.value, 1.0, "with this slope, along which the secret does not change")
+        raise TargetError("along this slope the secret does not change, so nothing is hidden; leave out the slope.")
     ranked = sorted(cuts, key=lambda cut: _promise(problem, cut))
     if isinstance(goal, MaxDistortion) and goal.value <= _promise(problem, ranked[0]) * (1 + 1e-9):
         raise hides_nothing(goal.value, _promise(problem, ranked[0]))

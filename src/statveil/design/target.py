@@ -20,7 +20,7 @@ class MaxRisk:
         object.__setattr__(self, "value", number(self.value, "the largest allowed risk"))
         if not 1e-9 <= self.value < 1:
             raise ProblemError(
-                f"the largest allowed risk must be a number between 0 and 1, both excluded (and at least 1e-9). Got {self.value:g}; "
+                f"the largest allowed risk must be a number between 0 and 1, both excluded. Got {self.value:g}; "
                 "0.1 lets the best attacker hit one time in ten."
             )
 

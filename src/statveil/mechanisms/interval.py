@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -78,11 +79,17 @@ class Interval(Mechanism):
                 move = 0.5 * (np.maximum(back, start - x) + np.minimum(ahead, stop - x))
             else:
                 move = np.clip(move, np.minimum(back, 0.0), np.maximum(ahead, 0.0))
-        scale = max(abs(self.bins.low), abs(self.bins.high), self.bins.width)
         released = {name: np.asarray(value, dtype=np.float64) for name, value in params.items()}
-        for name, change in self.direction.items():
-            moved = released[name] + change * move
-            released[name] = moved if self.step is not None else quiet(moved, scale)  # steps keep the residue
+        moved = {name: released[name] + change * move for name, change in self.direction.items()}
+        if self.step is None:  # whole steps keep the residue as it is
+            size = max(abs(self.bins.low), abs(self.bins.high), self.bins.width)
+            rounded = {name: quiet(value, self.bins.width, size) for name, value in moved.items()}
+            for one, two in pairwise(moved):  # never round two parameters onto each other: low stays below high
+                kept = np.sign(rounded[two] - rounded[one]) == np.sign(moved[two] - moved[one])
+                rounded[one] = np.where(kept, rounded[one], moved[one])
+                rounded[two] = np.where(kept, rounded[two], moved[two])
+            moved = rounded
+        released |= moved
         if self.finite and not self.keep.limits:
             # the middle itself, free of rounding, so that equal releases are equal numbers
             (name,) = self.coordinate
@@ -102,7 +109,7 @@ class Interval(Mechanism):
     ) -> NDArray[np.float64]:
         assert self.step is not None
         first, last = self._candidates(x, start, stop)
-        return np.floor((first + last) / 2) * self.step
+        return np.ceil((first + last) / 2) * self.step
 
     def fibre(self, released: Mapping[str, NDArray[np.float64]], support: Support, nodes: int) -> Fibre:
         x = evaluate(self.coordinate, released)

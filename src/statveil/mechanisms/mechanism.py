@@ -72,13 +72,13 @@ class Mechanism(ABC):
         """The mechanism that :meth:`to_json` wrote."""
 
 
-def quiet(value: ArrayLike, scale: float) -> NDArray[np.float64]:
-    """The value rounded to 40 bits of ``scale``.
+def quiet(value: ArrayLike, width: float, size: float) -> NDArray[np.float64]:
+    """The value rounded to 40 bits of the bin ``width``, or 49 bits of the ``size`` of the numbers.
 
     The rounding error of a sum depends on its parts: without this, the last bits of a released parameter tell
     how far it was moved.
     """
-    grain = 2.0 ** (math.floor(math.log2(scale)) - 40)
+    grain = 2.0 ** max(math.floor(math.log2(width)) - 40, math.floor(math.log2(size)) - 49)
     return np.round(np.asarray(value, dtype=np.float64) / grain) * grain
 
 

@@ -68,8 +68,8 @@ class Scaling(Mechanism):
         start, stop = self.bins.span(self.bins.locate(level))
         factor = 0.5 * (start + stop) / level
         return {
-            self.loc: quiet(self.about + factor * shifted[self.loc], self.bins.high),
-            self.scale: quiet(factor * shifted[self.scale], self.bins.high),
+            self.loc: quiet(self.about + factor * shifted[self.loc], self.bins.width, abs(self.about) + self.bins.high),
+            self.scale: quiet(factor * shifted[self.scale], self.bins.width, self.bins.high),
         }
 
     def fibre(self, released: Mapping[str, NDArray[np.float64]], support: Support, nodes: int) -> Fibre:

@@ -35,6 +35,10 @@ class Prior(ABC):
     def support(self, family: Family) -> Support:
         """Where the parameters can lie."""
 
+    def core(self, family: Family) -> Support:
+        """Where all but a negligible part of the mass lies."""
+        return self.support(family)
+
     @abstractmethod
     def density(self, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         """Density up to a constant factor, inside the support."""
@@ -114,6 +118,15 @@ class Box(Prior):
         for name, axis in self.axes.items():
             limits += [({name: 1.0}, axis.low), ({name: -1.0}, -axis.high)]
         limits += [(form, 0.0) for form in family.constraints]
+        return Support(limits=tuple(limits))
+
+    def core(self, family: Family) -> Support:
+        """Where all but a negligible part of the mass lies."""
+        limits = list(self.support(family).limits)
+        for name, axis in self.axes.items():
+            if not axis.flat:
+                low, high = axis.core
+                limits += [({name: 1.0}, low), ({name: -1.0}, -high)]
         return Support(limits=tuple(limits))
 
     def density(self, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:

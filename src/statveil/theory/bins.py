@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,13 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError
 from statveil.numbers import number
-from statveil.rounding import tolerant_ceil, tolerant_floor
 
 __all__ = ["Bins"]
 
 _MOST_EDGES = 5_000_000
-_TOLERANCE = 1e-12
-"""Rounding errors of a ratio, not a bin: a rest this much shorter than a bin is none."""
+
+
+def _slack(ratio: float) -> float:
+    """Rounding errors of a ratio, not a bin."""
+    return 1e-12 + 1e-15 * abs(ratio)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +44,14 @@ class Bins:
     @property
     def first(self) -> int:
         """Index of the bin that holds ``low``."""
-        return tolerant_floor((self.low - self.origin) / self.width, tolerance=_TOLERANCE)
+        ratio = (self.low - self.origin) / self.width
+        return math.floor(ratio + _slack(ratio))
 
     @property
     def last(self) -> int:
         """Index of the bin that holds ``high``."""
-        return max(self.first, tolerant_ceil((self.high - self.origin) / self.width, tolerance=_TOLERANCE) - 1)
+        ratio = (self.high - self.origin) / self.width
+        return max(self.first, math.ceil(ratio - _slack(ratio)) - 1)
 
     @property
     def count(self) -> int:
@@ -70,8 +75,9 @@ class Bins:
         if self.count == 1:
             yield self.high - self.low, 1
             return
-        head = float(self.span(self.first)[1]) - self.low
-        tail = self.high - float(self.span(self.last)[0])
+        # relative to the origin: far from zero, differences of edges would carry their rounding errors
+        head = (self.first + 1) * self.width - (self.low - self.origin)
+        tail = (self.high - self.origin) - self.last * self.width
         inner = self.count - 2
         whole = self.width
         for length in (head, tail):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +84,7 @@ def curve(
     found = sorted(_turning_points(value, grid, heights) if turns is None else turns)
     inner = tuple(float(t) for t in found if low < t < high)
     ends = [low, *inner, high]
-    pieces = tuple(_piece(value, a, b) for a, b in zip(ends[:-1], ends[1:], strict=True))
+    pieces = tuple(_piece(value, a, b) for a, b in pairwise(ends))
     return Curve(value=value, low=low, high=high, turns=inner, pieces=pieces)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,7 +81,7 @@ def _peaks(mass: Callable[[Array], Array], low: float, high: float) -> tuple[tup
     rises = np.diff(height)
     rises[np.abs(rises) <= noise] = 0.0
     moving = np.flatnonzero(rises)
-    for here, there in zip(moving[:-1], moving[1:], strict=True):
+    for here, there in pairwise(moving):
         if rises[here] > 0 > rises[there]:
             a, b = float(x[here]), float(x[there + 1])
             for _ in range(12):

@@ -37,7 +37,9 @@ class Categorical(Family):
         if categories is not None and (isinstance(categories, bool) or not isinstance(categories, int)):
             raise ProblemError(f"the number of categories must be a whole number from 2 up. Got {categories!r}.")
         if categories is not None and not 2 <= categories <= 10_000:
-            raise ProblemError(f"the number of categories must lie between 2 and 10,000. Got {categories}.")
+            raise ProblemError(
+                f"a categorical family needs two or more categories. Got {categories}; 10,000 are the most."
+            )
         if labels is None:
             if categories is None:
                 raise ProblemError(

@@ -95,7 +95,7 @@ class Uniform(LocationScale):
         if alpha == 0.5:
             return None  # the median is the mean: l = 1, t0 infinite; the pure shift has the same gamma
         part = _best_part(alpha)
-        return part / (1 - part)
+        return part / (1 - part) if part < 1 else None
 
     def closed_gamma(self, secret: Secret) -> float:
         if secret.kind == "mean":

@@ -64,15 +64,17 @@ class Density(Axis):
                     "choose arguments that put it there, or another range."
                 )
             # the density, integrated between its own quantiles, must give the mass between them
+            spots = np.concatenate([np.linspace(low, high, 1001), np.clip(self._frozen.support(), low, high)])
+            bounded = bool(np.all(np.isfinite(self._frozen.pdf(spots))))
             levels = 1 / (1 + np.exp(-np.linspace(-18.0, 18.0, 145)))
             cuts = self.ppf(levels)
             nodes, weights = np.polynomial.legendre.leggauss(12)
             half = 0.5 * np.diff(cuts)
             x = 0.5 * (cuts[1:] + cuts[:-1])[:, None] + half[:, None] * nodes
             parts = half * (self.pdf(x) * weights).sum(axis=1)
-        if not (np.all(np.diff(cuts) >= 0) and np.all(np.abs(parts - np.diff(levels)) <= 1e-4)):
+        if not (bounded and np.all(np.diff(cuts) >= 0) and np.all(np.abs(parts - np.diff(levels)) <= 1e-4)):
             raise ProblemError(
-                f"the density {self.label} is infinite, jumps, or is no density on the line between {low:g} and {high:g}; "
+                f"the density {self.label} is infinite, jumps, or is no density between {low:g} and {high:g}; "
                 "narrow the range, or state it as a table of values."
             )
 

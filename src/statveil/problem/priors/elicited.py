@@ -41,13 +41,15 @@ class Elicited(Axis):
         object.__setattr__(self, "a", a)
         object.__setattr__(self, "b", b)
         object.__setattr__(self, "sure", number(self.sure, "how sure you are"))
-        if not 0.05 <= self.sure <= 0.9999:
+        if not 0.01 <= self.sure <= 0.9999:
             raise ProblemError(
-                f"how sure you are must be a number between 0 and 1 (0.05 to 0.9999). Got {self.sure:g}; "
+                f"how sure you are must be a number between 0 and 1 (0.01 to 0.9999). Got {self.sure:g}; "
                 "for a range that cannot be left, state it as LO:HI."
             )
         if self.scale not in (None, "plain", "log", "logit"):
             raise ProblemError(f"unknown scale {self.scale!r} of an elicited prior. Allowed: plain, log, logit.")
+        if (self.scale in ("log", "logit") and a <= 0) or (self.scale == "logit" and b >= 1):
+            raise ProblemError(f"a belief from {a:g} to {b:g} does not fit the scale {self.scale!r}.")
         if self.scale is not None:
             object.__setattr__(self, "low", float(self._back(self._centre - _TAIL * self._spread)))
             object.__setattr__(self, "high", float(self._back(self._centre + _TAIL * self._spread)))

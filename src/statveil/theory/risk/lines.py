@@ -35,10 +35,10 @@ def sweep_risk(sweep: Sweep, edges: Array, window: float, *, quick: bool = False
     if quick:
         return min(1.0, _risk(sweep, edges, window, order=3, nodes=17, least=32, most=96))
     coarse = _risk(sweep, edges, window, order=5, nodes=33, least=64, most=400)
-    for order, nodes, least in ((8, 65, 64), (8, 129, 256), (8, 257, 1024)):
-        fine = _risk(sweep, edges, window, order=order, nodes=nodes, least=least, most=4 * least + 144)
+    for nodes, least, enough in ((65, 64, 1e-5), (129, 256, 1e-4), (257, 1024, 1.0)):
+        fine = _risk(sweep, edges, window, order=8, nodes=nodes, least=least, most=4 * least + 144)
         gap = abs(fine - coarse)
-        if gap <= 1e-6:
+        if gap <= enough:
             break
         coarse = fine
     return min(1.0, fine + gap)

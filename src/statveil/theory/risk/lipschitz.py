@@ -74,4 +74,6 @@ def lipschitz_line_risk(binned: Axis, other: Axis, bins: Bins, window: float, ra
         if i:
             share = best_share(length, window, floor_1 * floor_2, slope)
             extra += (share - base) * min(1.0, count * length * peak_1)
-    return min(1.0, base + extra + cut, bins.count * peak_1 * window)
+    # no window on a line holds more than its length times both peaks; a band is crossed by lines over A + |t| len
+    caps = sum(count * window * peak_1 * peak_2 * (other.width + t * length) for length, count in pieces)
+    return min(1.0, base + extra + cut, caps)

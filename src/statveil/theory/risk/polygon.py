@@ -37,7 +37,7 @@ class Polygon(NamedTuple):
     @property
     def area(self) -> float:
         """Area by the shoelace formula."""
-        x, y = self.corners[:, 0], self.corners[:, 1]
+        x, y = (self.corners - self.corners[0]).T  # far from zero the products would cancel
         return 0.5 * abs(float(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))))
 
     def cut(self, normal: tuple[float, float], bound: float) -> Polygon:
