@@ -33,9 +33,9 @@ lint: $(READY)  ## ruff, mypy --strict, import directions
 bench: $(READY)  ## speeds, as ratios within one run
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/planning.py
+	$(BIN)/python benchmarks/numeric.py
 
 docs: $(READY)  ## draw the pictures of the documentation anew
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	$(BIN)/python docs/pictures.py
 
 clean:  ## remove everything that the targets made

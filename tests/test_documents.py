@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import statveil as sv
 from statveil.cli.main import run
 from statveil.problem.family import FAMILIES
 
@@ -57,6 +58,16 @@ def test_the_example_of_an_own_family_runs():
     finally:
         FAMILIES.clear()
         FAMILIES.update(before)
+
+
+def test_the_example_of_an_own_family_and_secret_gives_a_plan_that_an_attacker_confirms():
+    (code,) = _blocks("docs/numeric.md", "python")
+    names: dict[str, object] = {}
+    exec(compile(code, "numeric.md", "exec"), names)
+    plan = names["plan"]
+    assert plan.risk <= 0.3
+    rate = sv.simulate(plan, trials=100_000, seed=3)
+    assert rate.low <= plan.risk <= rate.high
 
 
 def test_every_link_of_the_documents_leads_somewhere():

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from statveil.design.frontier import frontier
     from statveil.errors import PlanFileError, ProblemError, StatveilError, TargetError
     from statveil.plan_file import load_plan, save_plan
     from statveil.planning import Plan, limits, plan, simulate
     from statveil.problem.families.binomial import Binomial
     from statveil.problem.families.categorical import Categorical
+    from statveil.problem.families.custom import Custom
     from statveil.problem.families.exponential import Exponential
     from statveil.problem.families.gaussian import Gaussian
     from statveil.problem.families.geometric import Geometric
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from statveil.problem.priors.table import Table
     from statveil.problem.problem import Problem
     from statveil.problem.secrets.fraction import Fraction
+    from statveil.problem.secrets.function import Function
     from statveil.problem.secrets.mean import Mean
     from statveil.problem.secrets.quantile import Quantile
     from statveil.problem.secrets.std import Std
@@ -38,11 +41,13 @@ _WHERE = {
     "Binomial": "problem.families.binomial",
     "Box": "problem.prior",
     "Categorical": "problem.families.categorical",
+    "Custom": "problem.families.custom",
     "Density": "problem.priors.density",
     "Elicited": "problem.priors.elicited",
     "Exponential": "problem.families.exponential",
     "Flat": "problem.priors.flat",
     "Fraction": "problem.secrets.fraction",
+    "Function": "problem.secrets.function",
     "Gaussian": "problem.families.gaussian",
     "Geometric": "problem.families.geometric",
     "Known": "problem.priors.known",
@@ -63,6 +68,7 @@ _WHERE = {
     "Table": "problem.priors.table",
     "TargetError": "errors",
     "Uniform": "problem.families.uniform",
+    "frontier": "design.frontier",
     "limits": "planning",
     "load_plan": "plan_file",
     "plan": "planning",
@@ -75,11 +81,13 @@ __all__ = [
     "Binomial",
     "Box",
     "Categorical",
+    "Custom",
     "Density",
     "Elicited",
     "Exponential",
     "Flat",
     "Fraction",
+    "Function",
     "Gaussian",
     "Geometric",
     "Known",
@@ -100,6 +108,7 @@ __all__ = [
     "Table",
     "TargetError",
     "Uniform",
+    "frontier",
     "limits",
     "load_plan",
     "plan",

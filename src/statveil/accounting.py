@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from statveil.errors import ProblemError
 from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.mechanism import Mechanism
+from statveil.mechanisms.partition import Partition
 from statveil.mechanisms.scaling import Scaling
 from statveil.problem.axis import Axis
 from statveil.problem.location_scale import Form, LocationScale
@@ -17,9 +18,11 @@ from statveil.problem.prior import Simplex
 from statveil.problem.problem import Problem
 from statveil.rounding import tolerant_floor
 from statveil.theory.bins import Bins
+from statveil.theory.one_parameter import line
 from statveil.theory.risk.lipschitz import constants, lipschitz_line_risk, lipschitz_risk
 from statveil.theory.risk.one_dimensional import comb_risk, interval_risk, teeth
 from statveil.theory.risk.parallel import density_risk
+from statveil.theory.risk.partition import partition_risk
 from statveil.theory.risk.polygon import Polygon, box_risk, longest_piece, polygon_risk
 from statveil.theory.risk.radial import Quarter, radial_risk, ray_range
 from statveil.theory.risk.simplex import simplex_risk
@@ -48,6 +51,10 @@ def risk(problem: Problem, mechanism: Mechanism, *, tolerance: float | None = No
     eps = problem.tolerance if tolerance is None else tolerance
     if isinstance(mechanism, Scaling):
         return Risk(value=_scaling_risk(problem, mechanism, eps, quick), kind="exact")
+    if isinstance(mechanism, Partition):
+        found = line(problem)
+        value = partition_risk(found.curve, found.axis, np.array(mechanism.edges), 2 * eps)
+        return Risk(value=value, kind="exact")
     if not isinstance(mechanism, Interval):
         raise ProblemError(f"no accounting for the mechanism {mechanism.kind!r}.")
     if isinstance(problem.prior, Simplex):
@@ -217,6 +224,9 @@ def distortion(problem: Problem, mechanism: Mechanism) -> float:
     """Largest distance between an original and its release, over every parameter the prior allows."""
     if isinstance(mechanism, Scaling):
         return _scaling_distortion(problem, mechanism)
+    if isinstance(mechanism, Partition):
+        edges, released = np.array(mechanism.edges), np.array(mechanism.released)
+        return float(np.max(line(problem).ruler.distortion(edges[:-1], edges[1:], released)))
     if not isinstance(mechanism, Interval):
         raise ProblemError(f"no accounting for the mechanism {mechanism.kind!r}.")
     longest = max(length for length, _ in mechanism.bins.pieces())

@@ -12,7 +12,7 @@ from typing import Any
 from statveil.errors import PlanFileError, StatveilError
 from statveil.planning import Plan
 
-__all__ = ["FORMAT", "VERSION", "dump_plan", "load_plan", "parse_plan", "save_plan"]
+__all__ = ["FORMAT", "VERSION", "dump_plan", "load_plan", "parse_plan", "save_plan", "write_whole"]
 
 FORMAT = "statveil-plan"
 VERSION = 1
@@ -67,31 +67,36 @@ def load_plan(path: str | os.PathLike[str]) -> Plan:
 
 
 def save_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
-    """Write a plan file, whole or not at all; links are followed, devices and pipes are written to."""
+    """Write a plan file, whole or not at all."""
+    write_whole(path, dump_plan(plan).encode())
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a public file, whole or not at all; links are followed, devices and pipes are written to."""
     if not os.fspath(path):
         raise PlanFileError("the name of the output file is empty; give a file name.")
     target = Path(os.path.realpath(path))
     try:
         if target.exists() and not target.is_file() and not target.is_dir():
-            with target.open("w", encoding="utf-8") as device:
-                device.write(dump_plan(plan))
+            with target.open("wb") as device:
+                device.write(content)
             return
-        _replace(target, dump_plan(plan))
+        _replace(target, content)
     except OSError as error:
         raise PlanFileError(f"cannot write {path}: {error.strerror or error}.") from None
 
 
-def _replace(target: Path, text: str) -> None:
+def _replace(target: Path, content: bytes) -> None:
     """Write under a temporary name, then rename; nothing is left behind whatever interrupts it."""
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "Is a directory")
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".partial")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
         umask = os.umask(0)
         os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)  # a plan is public: the permissions of any new file
+        Path(name).chmod(0o666 & ~umask)  # the permissions of any new file
         Path(name).replace(target)
     except BaseException:
         Path(name).unlink(missing_ok=True)

@@ -12,14 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from statveil import accounting
 from statveil.design.analytic import design_interval
+from statveil.design.partitions import design_partition
 from statveil.design.target import MaxDistortion, MaxRisk, meets, target
 from statveil.design.treatment import mode_of
 from statveil.errors import ProblemError, unknown_name
 from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.mechanism import Mechanism, mechanism_from_json
+from statveil.mechanisms.partition import Partition
 from statveil.mechanisms.scaling import Scaling
 from statveil.numbers import number, positive
-from statveil.problem.location_scale import LocationScale, evaluate
+from statveil.problem.location_scale import Form, LocationScale, evaluate
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 from statveil.published import published_bound
@@ -29,9 +31,9 @@ from statveil.theory.limits import least_distortion, least_risk
 
 __all__ = ["METHODS", "MODES", "RISK_KINDS", "Applied", "Limits", "Plan", "limits", "plan", "simulate"]
 
-METHODS = ("interval",)
+METHODS = ("interval", "dynamic", "greedy")
 """Mechanisms that a plan can ask for by name."""
-MODES = ("affine", "category", "lattice", "rank", "scale", "shift")
+MODES = ("affine", "category", "lattice", "rank", "scale", "shift", "unit")
 """Maps of the column that realise a plan."""
 RISK_KINDS = ("exact", "upper bound", "simulated")
 """How a risk was obtained."""
@@ -174,6 +176,8 @@ def plan(
     bin: float | None = None,
     slope: float | None = None,
     method: str = "interval",
+    grid: int = 800,
+    release: str = "free",
 ) -> Plan:
     """The best mechanism for a problem and exactly one target.
 
@@ -190,7 +194,11 @@ def plan(
     slope : float, optional
         Force a direction (the paper's t0).
     method : str
-        ``"interval"``.
+        ``"interval"``, or for one uncertain parameter ``"dynamic"`` (the best partition on a grid) or ``"greedy"``.
+    grid : int
+        Cells of the parameter range, for the numeric methods.
+    release : str
+        ``"free"``, or ``"grid"``: the released parameter must be an edge of the grid, as in the paper.
 
     Examples
     --------
@@ -207,13 +215,22 @@ def plan(
     if slope is not None and abs(slope := number(slope, "the slope")) > 1e9:
         raise ProblemError(f"the slope must lie between -1e9 and 1e9. Got {slope:g}; leave it out for a pure shift.")
     goal = target(max_risk=max_risk, max_distortion=max_distortion, bin=bin)
-    mechanism, how = design_interval(problem, goal, slope=slope)
+    if release not in ("free", "grid"):
+        raise ProblemError(unknown_name("release", str(release), ["free", "grid"]))
+    if method == "interval":
+        mechanism, how = design_interval(problem, goal, slope=slope)
+    else:
+        mechanism, how = design_partition(problem, goal, method, cells=grid, on_grid=release == "grid", slope=slope)
     found = accounting.risk(problem, mechanism)
     value = found.value
     if isinstance(goal, MaxRisk) and meets(value, goal):
         value = min(value, goal.value)  # equal up to the rounding errors of the last digits
     constant = gamma(problem)
-    direction = mechanism.direction if isinstance(mechanism, Interval) else {}
+    direction: Form = {}
+    if isinstance(mechanism, Interval):
+        direction = mechanism.direction
+    elif isinstance(mechanism, Partition):
+        direction = {mechanism.parameter: 1.0}
     return Plan(
         problem=problem,
         mechanism=mechanism,

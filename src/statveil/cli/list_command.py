@@ -29,7 +29,7 @@ def command(as_json: bool) -> None:
                     }
                     for name, family in families.items()
                 },
-                "secrets": {kind: cls.doc for kind, cls in sorted(SECRETS.items())},
+                "secrets": {kind: cls.doc for kind, cls in sorted(SECRETS.items()) if cls.portable},
             }
         )
         return
@@ -39,7 +39,7 @@ def command(as_json: bool) -> None:
         click.echo(f"  {name:<20} {family.doc}")
         click.echo(f"  {'':<20} {names}; {', '.join(family.secrets)}; {', '.join(family.distances)}")
     click.echo("\nSecrets")
-    for kind, cls in sorted(SECRETS.items()):
+    for kind, cls in sorted((kind, cls) for kind, cls in SECRETS.items() if cls.portable):
         click.echo(f"  {kind:<20} {cls.doc}")
     click.echo("\nPriors (what outsiders believe; never taken from the data)")
     for form, doc in (

@@ -13,6 +13,7 @@ __all__ = ["run", "statveil"]
 
 _COMMANDS = {
     "apply": "released parameter of a parameter",
+    "frontier": "the whole trade-off between risk and distortion",
     "limits": "what no mechanism can beat",
     "list": "families, secrets, priors and the pairs that work",
     "plan": "the best mechanism for a target, without any data",

@@ -12,7 +12,7 @@ from statveil import problem as _problem  # noqa: F401  (fills the registries)
 from statveil.cli.parsing import parse_family, parse_known, parse_priors, parse_secret
 from statveil.problem.problem import Problem
 
-__all__ = ["echo_json", "json_option", "problem_from", "problem_options"]
+__all__ = ["echo_json", "grid_options", "json_option", "problem_from", "problem_options"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -41,6 +41,16 @@ def problem_options(command: Command) -> Command:
     for option in reversed(_PROBLEM):
         command = option(command)
     return command
+
+
+def grid_options(command: Command) -> Command:
+    """Add the options of the numeric methods."""
+    command = click.option("--release", default="free", metavar="R", help="free (default), or grid: an edge of it.")(
+        command
+    )
+    return click.option(
+        "--grid", type=int, default=800, show_default=True, metavar="N", help="Cells of the parameter range."
+    )(command)
 
 
 def json_option(command: Command) -> Command:

@@ -137,7 +137,7 @@ def _ordered(ends: tuple[float, float], name: str) -> tuple[float, float]:
 def parse_secret(text: str) -> Secret:
     """``mean``, ``std``, ``quantile:A`` or ``fraction:J``."""
     kind, colon, argument = text.partition(":")
-    if kind not in SECRETS:
+    if kind not in SECRETS or not SECRETS[kind].portable:
         raise ProblemError(unknown_name("secret", kind, ["mean", "std", "quantile:A", "fraction:J"]))
     if kind in ("mean", "std"):
         if colon:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from statveil.cli.options import json_option, problem_from, problem_options
+from statveil.cli.options import grid_options, json_option, problem_from, problem_options
 from statveil.cli.parsing import parse_number
 from statveil.plan_file import dump_plan, save_plan
 from statveil.planning import METHODS, plan
@@ -23,6 +23,7 @@ __all__ = ["command"]
 @click.option("--bin", "width", metavar="S", help="The paper's mechanism with bins of this width.")
 @click.option("--slope", metavar="X", help="Force a direction (the paper's t0).")
 @click.option("--method", default="interval", metavar="M", help=f"{', '.join(METHODS)} (default: interval).")
+@grid_options
 @click.option("-o", "--output", metavar="FILE", help="Write the plan to this file.")
 @json_option
 def command(
@@ -31,6 +32,8 @@ def command(
     width: str | None,
     slope: str | None,
     method: str,
+    grid: int,
+    release: str,
     output: str | None,
     as_json: bool,
     **options: Any,
@@ -43,6 +46,8 @@ def command(
         bin=_number(width, "the bin width"),
         slope=_number(slope, "the slope"),
         method=method,
+        grid=grid,
+        release=release,
     )
     if output is not None:
         save_plan(made, output)

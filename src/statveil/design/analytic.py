@@ -40,8 +40,8 @@ def design_interval(problem: Problem, goal: Target, *, slope: float | None = Non
         return best_share_bins(problem, goal), how
     if not isinstance(problem.family, LocationScale):
         raise ProblemError(
-            f"interval bins in closed form exist for the continuous families and the categorical share, not for "
-            f"{problem.family.name!r}; its limits are available."
+            f"equal bins are for the continuous families and the categorical share. Got {problem.family.name!r}; "
+            "use the method 'dynamic' or 'greedy'."
         )
     if how.kind == "scale" and len(problem.box.free) == 2:
         _refuse_slope(slope, "scaling about a known bound")

@@ -79,14 +79,14 @@ def triangle_cuts(problem: Problem, options: tuple[Chart, ...], goal: MaxRisk | 
             width = np.where(possible, large, np.inf)
             return 0.5 * width * unit, width
 
-        found += _scan(chart, score, slants)
+        found += _scan(chart, score, slants, most=1)
     return found
 
 
-def _scan(chart: Chart, score: Callable[[Array], tuple[Array, Array]], slants: Array) -> list[Cut]:
+def _scan(chart: Chart, score: Callable[[Array], tuple[Array, Array]], slants: Array, *, most: int = 6) -> list[Cut]:
     """Best slants of a dense scan, zoomed in on; and no slant at all.
 
-    The score jumps where a bin more or less is needed, so the best slant of each number of bins is looked at.
+    The score jumps where a bin more or less is needed: the best slant of each of the best numbers of bins counts.
     """
     points = np.unique(slants)
     values, widths = score(points)
@@ -95,7 +95,7 @@ def _scan(chart: Chart, score: Callable[[Array], tuple[Array, Array]], slants: A
     for count in np.unique(counts[np.isfinite(values)]):
         here = np.flatnonzero((counts == count) & np.isfinite(values))
         found.append(int(here[np.argmin(values[here])]))
-    found = sorted(found, key=lambda i: float(values[i]))[:6]
+    found = sorted(found, key=lambda i: float(values[i]))[:most]
     cuts = [_zoomed(chart, score, points, i) for i in found]
     at_zero, width = score(np.zeros(1))
     return [*cuts, (float(at_zero[0]), chart, 0.0, float(width[0]))]

@@ -95,6 +95,21 @@ class Designer:
     def _farthest(self, budget: float) -> Index:
         return self.line.ruler.farthest(self.grid, budget, on_grid=self.on_grid)
 
+    def merged(self, edges: list[int], budget: float) -> list[int]:
+        """The same risk with fewer bins: neighbours that cost nothing to join are joined."""
+        farthest = self._farthest(budget)
+        own = self.costs.of(np.array(edges[:-1]), np.array(edges[1:])).tolist()
+        kept, cost = [edges[0]], 0.0
+        for edge, alone in zip(edges[1:], own, strict=True):
+            if len(kept) > 1 and farthest[kept[-2]] >= edge:
+                both = float(self.costs.of(np.array([kept[-2]]), np.array([edge]))[0])
+                if both <= (cost + alone) * (1 + 1e-13):
+                    kept[-1], cost = edge, both
+                    continue
+            kept.append(edge)
+            cost = alone
+        return kept
+
     def partition(self, edges: list[int]) -> Partition:
         """The mechanism with these edges."""
         at = np.array(edges)

@@ -46,8 +46,10 @@ def mode_of(problem: Problem, kind: str, direction: Form) -> str:
     family = problem.family
     if isinstance(family, Categorical):
         return "category"
-    if kind != "free" or not isinstance(family, LocationScale):
-        return kind if kind != "free" else "rank"
+    if not isinstance(family, LocationScale):
+        return "unit" if family.name in ("geometric", "poisson") else "rank"
+    if kind != "free":
+        return kind
     moved = {name: change for name, change in direction.items() if change}
     if family.shift and moved == dict(family.shift):
         return "shift"

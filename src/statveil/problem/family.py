@@ -42,10 +42,12 @@ class Family(ABC):
     constraints: ClassVar[tuple[Mapping[str, float], ...]] = ()
     """Linear forms of the parameters that must be positive, such as high - low."""
     constraint_doc: ClassVar[str] = ""
+    portable: ClassVar[bool] = True
+    """Whether a member can be made from its JSON object: not if it holds Python functions."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "name" in cls.__dict__:
+        if "name" in cls.__dict__ and cls.portable:
             FAMILIES[cls.name] = cls
 
     # --- declarations -------------------------------------------------------------------------
@@ -111,7 +113,7 @@ class Family(ABC):
     # --- checks and JSON ----------------------------------------------------------------------
     def check_secret(self, secret: Secret) -> None:
         """Refuse a secret that makes no sense here, with the pairs that do."""
-        if secret.kind not in self.secrets:
+        if secret.kind not in self.secrets and secret.kind != "function":
             pairs = "; ".join(f"{name}: {', '.join(cls.secrets)}" for name, cls in sorted(FAMILIES.items()))
             raise ProblemError(
                 f"the secret {secret.kind!r} makes no sense for the family {self.name!r}. Pairs that do: {pairs}."
@@ -136,6 +138,11 @@ class Family(ABC):
 def family_from_json(data: Mapping[str, Any]) -> Family:
     """Any family from its JSON object."""
     name = data.get("name")
+    if name == "custom":
+        raise ProblemError(
+            f"the family {data.get('label')!r} is made of Python functions, which a file cannot hold; "
+            "plan again from Python, or make it a subclass of Family."
+        )
     if name not in FAMILIES:
         raise ProblemError(unknown_name("family", str(name), FAMILIES))
     return FAMILIES[name](**{key: value for key, value in data.items() if key != "name"})

@@ -25,6 +25,8 @@ class Secret(ABC):
 
     kind: ClassVar[str]
     doc: ClassVar[str]
+    portable: ClassVar[bool] = True
+    """Whether it can be made from its JSON object: not if it holds a Python function."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

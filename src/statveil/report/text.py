@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from statveil.mechanisms.interval import Interval
+from statveil.mechanisms.partition import Partition
 from statveil.mechanisms.scaling import Scaling
 from statveil.planning import Plan
 
@@ -14,6 +15,7 @@ _MODES = {
     "lattice": "shift every value by a whole number of steps",
     "rank": "redraw the column from the released model, by rank",
     "scale": "scale every value about the bound that stays fixed",
+    "unit": "keep or add units of the counts at random",
     "shift": "shift every value by one number (x + b)",
 }
 
@@ -39,6 +41,8 @@ def describe_plan(plan: Plan) -> str:
         count = mechanism.bins.count
         slope = "" if plan.slope is None else f", slope {plan.slope:.6g}"
         lines.append(f"  bins        {count} of width {mechanism.bins.width:.6g} along {mechanism.along}{slope}")
+    elif isinstance(mechanism, Partition):
+        lines.append(f"  bins        {len(mechanism.released)} of different widths along {mechanism.parameter}")
     elif isinstance(mechanism, Scaling):
         lines.append(f"  bins        {mechanism.bins.count} of width {mechanism.bins.width:.6g} along the secret")
     eps = problem.tolerance

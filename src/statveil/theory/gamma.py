@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from statveil.errors import ProblemError
 from statveil.problem.families.categorical import Categorical
+from statveil.problem.families.custom import Custom
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.ordinal import Ordinal
 from statveil.problem.problem import Problem
 from statveil.theory.gamma_ordinal import ordinal_gamma
+from statveil.theory.one_parameter import line
 
 __all__ = ["gamma"]
+
+_STEPS = 20_001
 
 
 def gamma(problem: Problem) -> float:
@@ -20,6 +26,8 @@ def gamma(problem: Problem) -> float:
     family = problem.family
     if isinstance(family, Categorical):
         return 0.5  # TV is at least the change of one share, and reaches it
+    if problem.secret.kind == "function" or isinstance(family, Custom):
+        return _line_gamma(problem)
     if isinstance(family, Ordinal):
         axis = problem.box.axes[family.parameter.name]
         return ordinal_gamma(family, problem.secret, axis.low, axis.high, problem.distance)
@@ -32,3 +40,20 @@ def gamma(problem: Problem) -> float:
     (name,) = free
     slope = abs(family.coefficients(problem.secret)[name])
     return float(family.length({name: 1.0})) / (2 * slope)
+
+
+def _line_gamma(problem: Problem) -> float:
+    """Any secret of a stochastically ordered family: 1/2 inf |position'| / |secret'|, rounded down.
+
+    W1 is a difference of positions, so the ratio of a pair is at least the least ratio of the small steps
+    between them.
+    """
+    found = line(problem)
+    if found.ruler.position is None:
+        raise ProblemError("a secret of your own is accounted for in the distance w1 only; leave out the distance.")
+    grid = np.linspace(found.axis.low, found.axis.high, _STEPS)
+    moved, changed = np.abs(np.diff(found.ruler.position(grid))), np.abs(np.diff(found.curve.value(grid)))
+    with np.errstate(divide="ignore"):
+        return float(
+            0.5 * np.min(np.where(changed > 0, moved / np.where(changed > 0, changed, 1.0), np.inf)) * (1 - 1e-6)
+        )

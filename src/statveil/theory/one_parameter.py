@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from statveil.errors import ProblemError
 from statveil.problem.axis import Axis
+from statveil.problem.families.custom import Custom
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.ordinal import Ordinal
 from statveil.problem.prior import Box
@@ -63,9 +65,9 @@ def line(problem: Problem) -> Line:
 
     family = problem.family
     turns = None
-    if isinstance(family, Ordinal) and problem.secret.kind in family.secrets:
+    if isinstance(family, Ordinal) and problem.secret.kind != "function":
         turns = [float(t) for t in family.secret_peaks(problem.secret) if axis.low < t < axis.high]
-    elif isinstance(family, LocationScale):
+    elif isinstance(family, LocationScale) and problem.secret.kind != "function":
         turns = []
     return Line(
         name=name,
@@ -76,7 +78,16 @@ def line(problem: Problem) -> Line:
     )
 
 
-def _ruler(problem: Problem, name: str, params) -> Ruler:  # type: ignore[no-untyped-def]
+def _ordered_ruler(
+    apart: Callable[[Array, Array], Array], mean: Callable[[Array], Array], low: float, high: float
+) -> Ruler:
+    """A stochastically ordered family without a closed inverse of its mean: W1 is the difference of the means."""
+    means = curve(mean, low, high, turns=[])
+    (piece,) = means.pieces
+    return Ruler(distance=apart, position=mean, at_position=lambda m: piece.inverse(means.value, np.asarray(m)))
+
+
+def _ruler(problem: Problem, name: str, params: Callable[[Array], dict[str, Array]]) -> Ruler:
     family = problem.family
 
     def apart(a: Array, b: Array) -> Array:
@@ -86,6 +97,14 @@ def _ruler(problem: Problem, name: str, params) -> Ruler:  # type: ignore[no-unt
         return Ruler(
             distance=apart, position=lambda t: family.mean(params(np.asarray(t))), at_position=family.inverse_mean
         )
+    if problem.distance == "w1" and isinstance(family, Custom):
+        axis = problem.box.axes[name]
+        if not family.ordered(axis.low, axis.high):
+            raise ProblemError(
+                "this family is not stochastically ordered in its parameter, so bins of it have no exact distortion; "
+                "use a parameter for which larger always means larger values (or always smaller ones)."
+            )
+        return _ordered_ruler(apart, lambda t: family.mean(params(np.asarray(t))), axis.low, axis.high)
     if problem.distance == "w1" and isinstance(family, LocationScale):
         unit = float(family.length({name: 1.0}))
         return Ruler(

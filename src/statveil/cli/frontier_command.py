@@ -1,0 +1,42 @@
+"""``statveil frontier``: the whole trade-off at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from statveil.cli.options import echo_json, grid_options, json_option, problem_from, problem_options
+from statveil.design.frontier import FRONTIER_METHODS, frontier
+from statveil.report.chart import check_suffix, save_frontier
+
+__all__ = ["command"]
+
+
+@click.command("frontier")
+@problem_options
+@click.option("--methods", default=",".join(FRONTIER_METHODS), show_default=True, metavar="A,B", help="Methods.")
+@click.option("--points", type=int, default=200, show_default=True, metavar="K", help="At most so many points each.")
+@grid_options
+@click.option("-o", "--output", metavar="FILE", help="Write a page (.html), a picture (.svg, .png) or a table (.csv).")
+@json_option
+def command(
+    methods: str, points: int, grid: int, release: str, output: str | None, as_json: bool, **options: Any
+) -> None:
+    """Undominated (distortion, risk) points of each method, with the limit; for one uncertain parameter."""
+    if output is not None:
+        check_suffix(output)
+    names = [name.strip() for name in methods.split(",") if name.strip()]
+    found = frontier(problem_from(options), methods=names, grid=grid, points=points, release=release)
+    if output is not None:
+        save_frontier(found, output)
+    if as_json:
+        echo_json(found.to_json())
+        return
+    if output is not None:
+        click.echo(f"Written to {output}.")
+        return
+    shown = found.points[:: max(1, len(found.points) // 30)]
+    click.echo(f"{'method':<10}{'distortion':>14}{'risk':>10}   (lower is better for both; --json has all points)")
+    for point in shown:
+        click.echo(f"{point['method']:<10}{point['distortion']:>14.6g}{point['risk']:>10.4f}")

@@ -1,0 +1,88 @@
+"""Charts: one specification gives SVG, PNG and an HTML file that opens offline."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+from statveil.design.frontier import Frontier
+from statveil.errors import ProblemError, unknown_name
+
+__all__ = ["SUFFIXES", "check_suffix", "frontier_chart", "frontier_csv", "save_frontier"]
+
+SUFFIXES = (".csv", ".html", ".png", ".svg")
+_LIMIT = "limit for any mechanism"
+
+
+def frontier_chart(frontier: Frontier) -> Any:
+    """Risk against distortion for every method, with the limit; an Altair chart."""
+    import altair as alt
+
+    problem = frontier.problem
+    rows = [{"curve": p["method"], "distortion": p["distortion"], "risk": p["risk"]} for p in frontier.points]
+    rows += [{"curve": _LIMIT, "distortion": p["distortion"], "risk": p["risk"]} for p in frontier.lower_bound]
+    methods = list(dict.fromkeys(row["curve"] for row in rows))
+    distance = {"w1": "Wasserstein-1, in the column's unit", "tv": "total variation, a share"}[problem.distance]
+    data = alt.InlineData(values=rows)
+    base = alt.Chart(data).encode(
+        x=alt.X("distortion:Q", title=f"distortion: largest distance to the original ({distance})"),
+        y=alt.Y(
+            "risk:Q",
+            title=f"risk: P(best attacker gets within {problem.tolerance:g} of the {problem.secret.label})",
+            scale=alt.Scale(domain=[0, 1]),
+        ),
+        color=alt.Color("curve:N", title=None, scale=alt.Scale(domain=methods)),
+        tooltip=["curve:N", alt.Tooltip("distortion:Q", format=".6g"), alt.Tooltip("risk:Q", format=".4f")],
+    )
+    # a method's curve falls at its points; the limit falls just after a jump, where its ceil grows
+    lines = base.transform_filter(alt.datum.curve != _LIMIT).mark_line(interpolate="step-after", point={"size": 12})
+    limit = base.transform_filter(alt.datum.curve == _LIMIT).mark_line(interpolate="step-before", strokeDash=[6, 3])
+    return (lines + limit).properties(
+        width=640,
+        height=360,
+        title={
+            "text": f"Hiding the {problem.secret.label} of a {problem.family.name} column",
+            "subtitle": "better: down and left (less risk, less distortion)",
+        },
+    )
+
+
+def frontier_csv(frontier: Frontier) -> str:
+    """The same numbers as a table: method, distortion, risk; the limit's method is ``lower_bound``."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["method", "distortion", "risk"])
+    for point in frontier.points:
+        writer.writerow([point["method"], repr(point["distortion"]), repr(point["risk"])])
+    for bound in frontier.lower_bound:
+        writer.writerow(["lower_bound", repr(bound["distortion"]), repr(bound["risk"])])
+    return text.getvalue()
+
+
+def check_suffix(path: str) -> str:
+    """The suffix of an output file, if it is one that can be written."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ProblemError(unknown_name("suffix of the output file", suffix or path, SUFFIXES))
+    return suffix
+
+
+def save_frontier(frontier: Frontier, path: str) -> None:
+    """Write a frontier; the suffix decides between a picture, a page and a table."""
+    from statveil.plan_file import write_whole
+
+    suffix = check_suffix(path)
+    if suffix == ".csv":
+        write_whole(path, frontier_csv(frontier).encode())
+        return
+    import vl_convert
+
+    chart = frontier_chart(frontier)
+    if suffix == ".html":
+        write_whole(path, vl_convert.vegalite_to_html(chart.to_json(), bundle=True).encode())
+    elif suffix == ".svg":
+        write_whole(path, vl_convert.vegalite_to_svg(chart.to_json()).encode())
+    else:
+        write_whole(path, vl_convert.vegalite_to_png(chart.to_json(), ppi=144))

@@ -1,0 +1,45 @@
+"""Exact risk of any bins of one parameter."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statveil.problem.axis import Axis
+from statveil.theory.curve import Curve, curve
+from statveil.theory.risk.preimage import bin_cost
+from statveil.theory.windows import windows
+
+__all__ = ["partition_risk"]
+
+
+def partition_risk(secret: Curve, axis: Axis, edges: NDArray[np.float64], window: float) -> float:
+    """Sum over the bins of the largest mass that one guess catches.
+
+    Bins on which the secret only rises or only falls go together through their windows; a bin with a turning
+    point inside goes through the pre-images of all guesses.
+    """
+    turns = np.array(secret.turns)
+    straddling = np.array([np.any((low < turns) & (turns < high)) for low, high in pairwise(edges)])
+    parts: list[float] = []
+    for i in np.flatnonzero(straddling):
+        parts.append(bin_cost(secret, axis, float(edges[i]), float(edges[i + 1]), window))
+    start = 0
+    for stop in [*np.flatnonzero(straddling).tolist(), len(edges) - 1]:
+        if stop > start:
+            parts += _monotone_costs(secret, axis, edges[start : stop + 1], window)
+        start = stop + 1
+    return min(1.0, math.fsum(parts))
+
+
+def _monotone_costs(secret: Curve, axis: Axis, edges: NDArray[np.float64], window: float) -> list[float]:
+    costs: list[float] = []
+    cuts = [0, *(i for i in range(1, len(edges) - 1) if edges[i] in secret.turns), len(edges) - 1]
+    for a, b in pairwise(cuts):
+        part = edges[a : b + 1]
+        found = windows(curve(secret.value, float(part[0]), float(part[-1]), turns=[]), axis.cdf, part, window)
+        costs += [found.cost(i, i + 1) for i in range(len(part) - 1)]
+    return costs
