@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.mechanism import Mechanism
+from statveil.mechanisms.partition import Partition
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.priors.lipschitz import Lipschitz
 from statveil.problem.problem import Problem
+from statveil.theory.one_parameter import line
+from statveil.theory.risk.partition import partition_risk
 
 __all__ = [
     "printed_box",
@@ -68,6 +73,10 @@ def printed_relaxed_box(window: float, bin: float, binned: Lipschitz, other: Lip
 
 def published_bound(problem: Problem, mechanism: Mechanism) -> float | None:
     """The printed bound at this mechanism's bin and slope, or ``None`` where the paper prints none."""
+    if isinstance(mechanism, Partition):  # Algorithm 1's own risk: a contiguous window, even where the secret turns
+        found = line(problem)
+        edges = np.array(mechanism.edges)
+        return partition_risk(found.curve, found.axis, edges, found.window, contiguous=True)
     if not isinstance(mechanism, Interval) or mechanism.step is not None:
         return None
     width, eps, family = mechanism.bins.width, problem.tolerance, problem.family

@@ -16,6 +16,7 @@ from statveil.problem.problem import Problem
 from statveil.theory.bin_costs import BinCosts, MonotoneCosts, guess_table
 from statveil.theory.curve import curve
 from statveil.theory.one_parameter import Line, line
+from statveil.theory.straddle_costs import StraddleCosts, straddle_costs
 from statveil.theory.windows import Windows, windows
 
 __all__ = ["Designer", "check_grid"]
@@ -178,6 +179,10 @@ class Designer:
             right = windows(part, lambda x: 1.0 - axis.cdf(-np.asarray(x)), mirrored, self.line.window)
         return before, after, left, right
 
+    @cached_property
+    def _straddle(self) -> StraddleCosts:
+        return straddle_costs(self.line.curve, self.line.axis, self.grid, self.line.window)
+
     def _across_one_turn(self, farthest: Index) -> list[int] | None:
         before, after, left, right = self._sides
         n = self.cells
@@ -195,14 +200,9 @@ class Designer:
             if two is None:
                 return None
             values_right = two.value
-        padded = [float("inf")] * after + values_right[::-1]
-        total, i, j = best_straddling(
-            values_left,
-            padded,
-            farthest,
-            self.costs,
-            (before if after > before else before - 1, after if after > before else after + 1),
-        )
+        padded = np.array([np.inf] * after + values_right[::-1])
+        turn = (before, after) if after > before else (before - 1, after + 1)
+        total, i, j = best_straddling(np.array(values_left), padded, farthest, self._straddle, turn)
         if after == before and values_left[-1] + values_right[-1] <= total:
             i = j = before
         if i < 0:

@@ -2,54 +2,39 @@
 
 from __future__ import annotations
 
-import heapq
-
 import numpy as np
 from numpy.typing import NDArray
 
 from statveil.theory.bin_costs import BinCosts
+from statveil.theory.straddle_costs import StraddleCosts
 
 __all__ = ["best_straddling", "solve_any"]
 
+Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 
 def best_straddling(
-    left: list[float], right: list[float], farthest: Index, costs: BinCosts, turn: tuple[int, int]
+    left: Array, right: Array, farthest: Index, costs: StraddleCosts, turn: tuple[int, int]
 ) -> tuple[float, int, int]:
     """Least left[i] + cost(i, j) + right[j] with i before and j after the turn, (inf, -1, -1) if none is feasible.
 
-    left never falls in i, right never rises in j, and a cost grows with its bin, so a block of pairs costs at
-    least left[first i] + cost(last i, first j) + right[last j]: best first, exact, few blocks.
+    Every feasible pair is tried, a block of rows at a time; among equals the widest bin is taken.
     """
     before, after = turn
     n = len(right) - 1
-
-    def floor(block: tuple[int, int, int, int]) -> float:
-        i0, i1, j0, j1 = block
-        if farthest[i1] < j0:
-            return float("inf")
-        inner = float(costs.of(np.array([i1]), np.array([j0]))[0])
-        return left[i0] + inner + right[min(j1, int(farthest[i1]))]
-
-    start = (0, before, after, n)
-    heap = [(floor(start), start)]
-    while heap:
-        bound, block = heapq.heappop(heap)
-        if bound == float("inf"):
-            break
-        i0, i1, j0, j1 = block
-        if i0 == i1 and j0 == j1:
-            return bound, i0, j0
-        if i1 - i0 >= j1 - j0:
-            middle = (i0 + i1) // 2
-            parts = [(i0, middle, j0, j1), (middle + 1, i1, j0, j1)]
-        else:
-            middle = (j0 + j1) // 2
-            parts = [(i0, i1, j0, middle), (i0, i1, middle + 1, j1)]
-        for part in parts:
-            heapq.heappush(heap, (floor(part), part))
-    return float("inf"), -1, -1
+    best = (float("inf"), -1, -1)
+    rows = max(1, 400_000 // (n - after + 1))
+    for start in range(0, before + 1, rows):
+        i = np.arange(start, min(start + rows, before + 1))[:, None]
+        j = np.arange(after, n + 1)[None, :]
+        total = np.where(j <= farthest[i], left[i] + costs.of(i, j) + right[j], np.inf)
+        column = np.argmin(total[:, ::-1], axis=1)  # from the right: the widest of equals
+        lowest = total[np.arange(len(i)), total.shape[1] - 1 - column]
+        row = int(np.argmin(lowest))
+        if lowest[row] < best[0] * (1 - 1e-13):
+            best = (float(lowest[row]), int(i[row, 0]), int(j[0, total.shape[1] - 1 - column[row]]))
+    return best
 
 
 def solve_any(farthest: Index, costs: BinCosts, cells: int) -> list[int] | None:

@@ -53,6 +53,8 @@ class GuessTable:
     """
 
     below: Array
+    guesses: Array
+    """Lower ends of the guesses' windows, increasing."""
     pieces: tuple[tuple[float, float, Array, Array], ...]
     """For each monotone piece: mass below its ends, and below where each guess's window opens and closes."""
 
@@ -80,4 +82,4 @@ def guess_table(curve: Curve, axis: Axis, grid: Array, window: float) -> GuessTa
         closing = axis.cdf(piece.inverse(curve.value, guesses + window))
         ends = axis.cdf(np.array([piece.low, piece.high]))
         pieces.append((float(ends[0]), float(ends[1]), np.asarray(opening), np.asarray(closing)))
-    return GuessTable(below=np.asarray(axis.cdf(grid), dtype=np.float64), pieces=tuple(pieces))
+    return GuessTable(below=np.asarray(axis.cdf(grid), dtype=np.float64), guesses=guesses, pieces=tuple(pieces))

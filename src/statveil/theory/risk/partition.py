@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 
 from statveil.problem.axis import Axis
 from statveil.theory.curve import Curve, curve
-from statveil.theory.risk.preimage import bin_cost
+from statveil.theory.risk.preimage import bin_cost, contiguous_cost
 from statveil.theory.windows import windows
 
 __all__ = ["partition_risk"]
 
 
-def partition_risk(secret: Curve, axis: Axis, edges: NDArray[np.float64], window: float) -> float:
-    """Sum over the bins of the largest mass that one guess catches.
+def partition_risk(
+    secret: Curve, axis: Axis, edges: NDArray[np.float64], window: float, *, contiguous: bool = False
+) -> float:
+    """Sum over the bins of the largest mass that one guess catches (``contiguous``: by the paper's window).
 
     Bins on which the secret only rises or only falls go together through their windows; a bin with a turning
     point inside goes through the pre-images of all guesses.
@@ -26,7 +28,8 @@ def partition_risk(secret: Curve, axis: Axis, edges: NDArray[np.float64], window
     straddling = np.array([np.any((low < turns) & (turns < high)) for low, high in pairwise(edges)])
     parts: list[float] = []
     for i in np.flatnonzero(straddling):
-        parts.append(bin_cost(secret, axis, float(edges[i]), float(edges[i + 1]), window))
+        cost = contiguous_cost if contiguous else bin_cost
+        parts.append(cost(secret, axis, float(edges[i]), float(edges[i + 1]), window))
     start = 0
     for stop in [*np.flatnonzero(straddling).tolist(), len(edges) - 1]:
         if stop > start:

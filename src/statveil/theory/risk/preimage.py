@@ -6,6 +6,8 @@ the bin that pre-image may be several intervals; the paper's contiguous window m
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -65,12 +67,24 @@ def contiguous_cost(curve: Curve, axis: Axis, low: float, high: float, window: f
 
     Wrong for secrets that turn inside the bin; kept for comparison.
     """
-    t = np.unique(np.concatenate([np.linspace(low, high, 2001), [t for t in curve.turns if low < t < high]]))
-    g = np.asarray(curve.value(t), dtype=np.float64)
-    mass = axis.cdf(t)
+    turns = [t for t in curve.turns if low < t < high]
+    t = np.unique(np.concatenate([np.linspace(low, high, 2001), turns]))
+    g, mass = np.asarray(curve.value(t), dtype=np.float64), axis.cdf(t)
     best, start = 0.0, 0
+    lows: deque[int] = deque()  # running minimum and maximum of the secret inside the window
+    highs: deque[int] = deque()
     for stop in range(len(t)):
-        while g[start : stop + 1].max() - g[start : stop + 1].min() > window * (1 + 1e-12):
+        while lows and g[lows[-1]] >= g[stop]:
+            lows.pop()
+        while highs and g[highs[-1]] <= g[stop]:
+            highs.pop()
+        lows.append(stop)
+        highs.append(stop)
+        while g[highs[0]] - g[lows[0]] > window * (1 + 1e-12):
             start += 1
+            if lows[0] < start:
+                lows.popleft()
+            if highs[0] < start:
+                highs.popleft()
         best = max(best, float(mass[stop] - mass[start]))
     return best
