@@ -359,7 +359,7 @@ def test_limits_of_huge_and_tiny_numbers(monkeypatch, capsys, request_):
     [
         ("plann", ["plann", "'plan'"]),
         ("lst", ["lst", "'list'"]),
-        ("zzz", ["zzz", "apply, limits, list, plan, simulate"]),
+        ("zzz", ["zzz", "apply, frontier, limits, list, plan, simulate"]),
         ("''", ["command"]),
         ("--jsn", ["--jsn"]),
         ("list --jsn", ["--jsn", "--json"]),

@@ -185,7 +185,7 @@ def test_a_failure_half_way_leaves_the_old_file_and_nothing_else(tmp_path, monke
         raise OSError(28, "No space left on device")
 
     if step == "write":
-        monkeypatch.setattr("statveil.plan_file.dump_plan", fail)
+        monkeypatch.setattr("statveil.plan_file.os.fdopen", fail)
     else:
         monkeypatch.setattr(Path, step, fail)
     with pytest.raises(sv.PlanFileError, match="No space left"):
@@ -197,10 +197,10 @@ def test_a_failure_half_way_leaves_the_old_file_and_nothing_else(tmp_path, monke
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, MemoryError])
 def test_an_interruption_leaves_no_partial_file(tmp_path, monkeypatch, error):
-    def stop(plan):
+    def stop(*args):
         raise error
 
-    monkeypatch.setattr("statveil.plan_file.dump_plan", stop)
+    monkeypatch.setattr("statveil.plan_file.os.fdopen", stop)
     with pytest.raises(error):
         save_plan(made("categorical"), tmp_path / "plan.json")
     assert list(tmp_path.iterdir()) == []
