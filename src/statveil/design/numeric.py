@@ -72,7 +72,10 @@ class Designer:
     def costs(self) -> BinCosts:
         """Costs of all bins."""
         if self.line.curve.monotone:
-            return MonotoneCosts(windows=windows(self.line.curve, self.line.axis.cdf, self.grid, self.line.window))
+            found = self.line
+            return MonotoneCosts(
+                windows=windows(found.curve, found.axis.cdf, self.grid, found.window, found.axis.landmarks)
+            )
         return guess_table(self.line.curve, self.line.axis, self.grid, self.line.window)
 
     @cached_property
@@ -93,7 +96,18 @@ class Designer:
     def _distortions(self, low: Index, high: Index) -> Array:
         return self.line.ruler.distortion(self.grid[low], self.grid[high], self._released(low, high))
 
+    @cached_property
+    def _all_distortions(self) -> Array:
+        """Distortion of every bin of a small grid, where that is cheaper than a search for each budget."""
+        low, high = np.triu_indices(self.cells + 1, k=1)
+        table = np.zeros((self.cells + 1, self.cells + 1))
+        table[low, high] = self._distortions(low, high)
+        return table
+
     def _farthest(self, budget: float) -> Index:
+        if self.line.ruler.position is None and self.cells <= 48:
+            fits = self._all_distortions <= budget * (1 + 1e-12)  # the lower triangle is 0
+            return np.asarray(fits.shape[1] - 1 - np.argmax(fits[:, ::-1], axis=1))
         return self.line.ruler.farthest(self.grid, budget, on_grid=self.on_grid)
 
     def merged(self, edges: list[int], budget: float) -> list[int]:
@@ -172,11 +186,13 @@ class Designer:
         left = right = None
         if before > 0:
             part = curve(value, self.grid[0], self.grid[before], turns=[])
-            left = windows(part, axis.cdf, self.grid[: before + 1], self.line.window)
+            left = windows(part, axis.cdf, self.grid[: before + 1], self.line.window, axis.landmarks)
         if after < self.cells:
             mirrored = -self.grid[after:][::-1]
             part = curve(lambda x: value(-x), float(mirrored[0]), float(mirrored[-1]), turns=[])
-            right = windows(part, lambda x: 1.0 - axis.cdf(-np.asarray(x)), mirrored, self.line.window)
+            right = windows(
+                part, lambda x: 1.0 - axis.cdf(-np.asarray(x)), mirrored, self.line.window, -axis.landmarks[::-1]
+            )
         return before, after, left, right
 
     @cached_property

@@ -133,7 +133,10 @@ def _stretches(windows: Windows) -> list[_Stretch]:
         if direction and sign != direction:
             cuts.append(int(i))  # edge i belongs to the next stretch: it is the turn
         direction = sign
-    cuts.append(n)
+    # edges of one stretch see the same peaks to their right, also those that lie between two edges
+    cuts = sorted(
+        {*cuts, *(int(k) for k in np.searchsorted(grid[:n], [at for at, _ in windows.peaks]) if 0 < k < n), n}
+    )
     found = []
     for first, stop in pairwise(cuts):
         part = m[first:stop]

@@ -47,6 +47,11 @@ class Axis(ABC):
         return float(ends[0]), float(ends[1])
 
     @property
+    def landmarks(self) -> NDArray[np.float64]:
+        """Places that a search over the range must not jump over: quantiles, so that no narrow peak is missed."""
+        return np.zeros(0) if self.flat else self.ppf(np.linspace(0.0, 1.0, 514)[1:-1])
+
+    @property
     def known(self) -> bool:
         """Whether the parameter is publicly known."""
         return self.width == 0

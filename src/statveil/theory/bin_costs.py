@@ -74,8 +74,10 @@ def guess_table(curve: Curve, axis: Axis, grid: Array, window: float) -> GuessTa
     """All guesses that can be best for a bin between edges of the grid."""
     marks = np.concatenate([grid, np.array(curve.turns)])
     heights = np.asarray(curve.value(marks), dtype=np.float64)
+    inside = axis.landmarks[(axis.landmarks > grid[0]) & (axis.landmarks < grid[-1])]
+    near = np.asarray(curve.value(inside), dtype=np.float64)
     spread = np.linspace(heights.min() - window, heights.max(), _SPREAD)
-    guesses = np.unique(np.concatenate([heights, heights - window, spread]))
+    guesses = np.unique(np.concatenate([heights, heights - window, near, near - 0.5 * window, near - window, spread]))
     pieces = []
     for piece in curve.pieces:
         opening = axis.cdf(piece.inverse(curve.value, guesses))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from statveil.errors import ProblemError
 from statveil.problem.families.categorical import Categorical
@@ -51,9 +52,26 @@ def _line_gamma(problem: Problem) -> float:
     found = line(problem)
     if found.ruler.position is None:
         raise ProblemError("a secret of your own is accounted for in the distance w1 only; leave out the distance.")
+    position, secret = found.ruler.position, found.curve.value
+
+    def ratios(grid: NDArray[np.float64]) -> NDArray[np.float64]:
+        moved, changed = np.abs(np.diff(position(grid))), np.abs(np.diff(np.asarray(secret(grid))))
+        return np.where(changed > 0, moved / np.where(changed > 0, changed, 1.0), np.inf)
+
     grid = np.linspace(found.axis.low, found.axis.high, _STEPS)
-    moved, changed = np.abs(np.diff(found.ruler.position(grid))), np.abs(np.diff(found.curve.value(grid)))
-    with np.errstate(divide="ignore"):
-        return float(
-            0.5 * np.min(np.where(changed > 0, moved / np.where(changed > 0, changed, 1.0), np.inf)) * (1 - 1e-6)
-        )
+    values = ratios(grid)
+    low_before = np.concatenate([[True], values[1:] <= values[:-1]])
+    low_after = np.concatenate([values[:-1] <= values[1:], [True]])
+    starts = np.flatnonzero(low_before & low_after)
+    least = float(values.min())
+    for i in starts[np.argsort(values[starts])][:40]:  # zoom in on the lowest steps: the ratio of slopes is a limit
+        a, b = float(grid[max(i - 1, 0)]), float(grid[min(i + 2, _STEPS - 1)])
+        for _ in range(3):
+            fine = np.linspace(a, b, 201)
+            inner = ratios(fine)
+            k = int(np.argmin(inner))
+            if not inner[k] < np.inf or b - a < 1e-10 * (found.axis.high - found.axis.low):
+                break
+            least = min(least, float(inner[k]))
+            a, b = float(fine[max(k - 1, 0)]), float(fine[min(k + 2, 200)])
+    return 0.5 * least * (1 - 1e-5)

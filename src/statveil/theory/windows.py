@@ -46,8 +46,13 @@ class Windows:
         return float(max(self.after[i], self.before[j], *inner, 0.0))
 
 
-def windows(curve: Curve, cdf: Callable[[Array], Array], grid: Array, window: float) -> Windows:
-    """Windows of length ``window`` in the secret, for a monotone secret and a belief with this cdf."""
+def windows(
+    curve: Curve, cdf: Callable[[Array], Array], grid: Array, window: float, landmarks: Array | None = None
+) -> Windows:
+    """Windows of length ``window`` in the secret, for a monotone secret and a belief with this cdf.
+
+    ``landmarks`` are places of much mass: windows that start, end or have their middle there are looked at.
+    """
     (piece,) = curve.pieces
 
     def shifted(x: Array, by: float) -> Array:
@@ -61,6 +66,8 @@ def windows(curve: Curve, cdf: Callable[[Array], Array], grid: Array, window: fl
     def mass(x: Array) -> Array:
         return np.asarray(cdf(shifted(x, ahead)) - cdf(x), dtype=np.float64)
 
+    marks = np.zeros(0) if landmarks is None else landmarks
+    near = np.concatenate([marks, shifted(marks, -0.5 * ahead), shifted(marks, -ahead)]) if len(marks) else marks
     return Windows(
         grid=grid,
         below=below,
@@ -68,13 +75,17 @@ def windows(curve: Curve, cdf: Callable[[Array], Array], grid: Array, window: fl
         before=np.asarray(below - cdf(start), dtype=np.float64),
         start=start,
         first_narrow=np.searchsorted(end, grid, side="left"),
-        peaks=_peaks(mass, float(grid[0]), last) if last > grid[0] else (),
+        peaks=_peaks(mass, _starts(float(grid[0]), last, near)) if last > grid[0] else (),
     )
 
 
-def _peaks(mass: Callable[[Array], Array], low: float, high: float) -> tuple[tuple[float, float], ...]:
+def _starts(low: float, high: float, near: Array) -> Array:
+    inside = near[(near > low) & (near < high)]
+    return np.unique(np.concatenate([np.linspace(low, high, _SAMPLES), inside]))
+
+
+def _peaks(mass: Callable[[Array], Array], x: Array) -> tuple[tuple[float, float], ...]:
     """Inner maxima of the window's mass, by sampling and then narrowing around each."""
-    x = np.linspace(low, high, _SAMPLES)
     height = mass(x)
     noise = _NOISE * float(height.max())
     found = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +19,8 @@ __all__ = ["Custom"]
 
 Array = NDArray[np.float64]
 
-_POINTS = 4001
+_POINTS = 2001
+_BLOCK = 4_000_000
 
 
 class Custom(Family):
@@ -53,14 +55,16 @@ class Custom(Family):
     ) -> None:
         if (pmf is None) == (cdf is None):
             raise ProblemError("give either pmf and top (counts), or cdf and support (continuous values).")
-        if pmf is not None and (top is None or not 1 <= top <= 1_000_000):
+        if not callable(pmf if pmf is not None else cdf):
+            raise ProblemError("the pmf or cdf must be a function of a value and the parameter.")
+        if pmf is not None and (isinstance(top, bool) or not isinstance(top, int) or not 1 <= top <= 1_000_000):
             raise ProblemError(f"counts need 'top', a largest count from 1 to 1,000,000. Got {top!r}.")
-        if cdf is not None and support is None:
-            raise ProblemError("a cdf needs 'support', the range that holds all values for every parameter.")
-        self._low, self._high = (number(end, "an end of the domain") for end in domain)
+        self._low, self._high = _range("the domain", domain)
         self._parameter, self._label, self._pmf, self._cdf = str(parameter), str(label), pmf, cdf
-        ends = (0.0, float(top or 0)) if support is None else support
-        self._x = np.arange(ends[1] + 1) if pmf is not None else np.linspace(ends[0], ends[1], _POINTS)
+        if pmf is not None:
+            self._x = np.arange(float(top or 0) + 1)
+        else:
+            self._x = np.linspace(*_range("'support', the range that holds all values,", support), _POINTS)
 
     @classmethod
     def example(cls) -> Custom:
@@ -88,27 +92,51 @@ class Custom(Family):
         """Probabilities of the counts, or cdf at the points, along a new last axis."""
         function = self._pmf if self._pmf is not None else self._cdf
         assert function is not None
-        values = np.asarray(function(self._x, theta[..., None]), dtype=np.float64)
-        return np.broadcast_to(values, (*theta.shape, len(self._x)))
+        shape = (*theta.shape, len(self._x))
+        values = np.asarray(function(self._x, theta[..., None]))
+        fits = all(n in (1, m) for n, m in zip(values.shape[::-1], shape[::-1], strict=False))
+        if values.dtype.kind not in "biuf" or values.ndim > len(shape) or not fits:
+            raise ProblemError(
+                f"the pmf or cdf of {self._label!r} must give one real number for each value and parameter, as arrays "
+                f"that broadcast. Got {values.dtype} of shape {values.shape}."
+            )
+        return np.broadcast_to(values.astype(np.float64), shape)
 
     def _below(self, theta: Array) -> Array:
         masses = self._masses(theta)
         return np.cumsum(masses, axis=-1) if self.counts else masses
 
+    def _integrals(self, theta: Array, of: Callable[[Array], Array]) -> Array:
+        """``of`` applied to the masses or the cdf, a block of parameters at a time, so that memory stays bounded."""
+        flat = np.atleast_1d(theta).ravel()
+        size = max(1, _BLOCK // len(self._x))
+        parts = [np.asarray(of(flat[i : i + size])) for i in range(0, len(flat), size)]
+        return np.concatenate(parts).reshape(theta.shape) if parts else np.zeros(theta.shape)
+
+    @cached_property
+    def _weights(self) -> Array:
+        """Simpson's rule on the points of a continuous family: the error falls with the fourth power of their gap."""
+        weights = np.full(len(self._x), 2.0)
+        weights[1::2] = 4.0
+        weights[[0, -1]] = 1.0
+        scaled: Array = weights * (self._x[1] - self._x[0]) / 3
+        return scaled
+
     def mean(self, params: Mapping[str, ArrayLike]) -> Array:
-        theta = self._theta(params)
         if self.counts:
-            return np.asarray(self._masses(theta) @ self._x)
-        return np.asarray(self._x[-1] - np.trapezoid(self._below(theta), self._x, axis=-1))
+            return self._integrals(self._theta(params), lambda t: self._masses(t) @ self._x)
+        return self._integrals(self._theta(params), lambda t: self._x[-1] - self._below(t) @ self._weights)
 
     def std(self, params: Mapping[str, ArrayLike]) -> Array:
-        theta = self._theta(params)
-        mean = self.mean(params)
-        if self.counts:
-            square = self._masses(theta) @ (self._x**2)
-        else:
-            square = self._x[-1] ** 2 - np.trapezoid(2 * self._x * self._below(theta), self._x, axis=-1)
-        spread: Array = np.sqrt(np.maximum(square - mean**2, 0.0))
+        top = self._x[-1]
+
+        def square(theta: Array) -> Array:
+            if self.counts:
+                return np.asarray(self._masses(theta) @ (self._x**2))
+            return np.asarray(top**2 - self._below(theta) @ (2 * self._x * self._weights))
+
+        variance = self._integrals(self._theta(params), square) - self.mean(params) ** 2
+        spread: Array = np.sqrt(np.maximum(variance, 0.0))
         return spread
 
     def cdf(self, x: ArrayLike, params: Mapping[str, ArrayLike]) -> Array:
@@ -135,12 +163,20 @@ class Custom(Family):
     def sample(self, params: Mapping[str, float], size: int, rng: Generator) -> Array:
         below = self._below(np.asarray(self._theta(params)))
         if self.counts:
-            return self._x[np.minimum(np.searchsorted(below, rng.random(size)), len(self._x) - 1)]
+            index = np.minimum(np.searchsorted(below, rng.random(size)), len(self._x) - 1)
+            return np.asarray(self._x[index], dtype=np.float64)
         return np.interp(rng.random(size), below, self._x)
 
     def w1(self, a: Mapping[str, ArrayLike], b: Mapping[str, ArrayLike]) -> Array:
-        gap = np.abs(self._below(self._theta(a)) - self._below(self._theta(b)))
-        return np.asarray(gap[..., :-1].sum(axis=-1) if self.counts else np.trapezoid(gap, self._x, axis=-1))
+        one, two = np.broadcast_arrays(self._theta(a), self._theta(b))
+        pairs = np.stack([one.ravel(), two.ravel()])
+        weights = np.concatenate([np.ones(len(self._x) - 1), [0.0]]) if self.counts else self._weights
+        size = max(1, _BLOCK // len(self._x))
+        found = [
+            np.abs(self._below(pairs[0, i : i + size]) - self._below(pairs[1, i : i + size])) @ weights
+            for i in range(0, pairs.shape[1], size)
+        ]
+        return np.concatenate(found).reshape(one.shape) if found else np.zeros(one.shape)
 
     def support_top(self, params: Mapping[str, ArrayLike]) -> int:
         """Largest count."""
@@ -148,5 +184,24 @@ class Custom(Family):
 
     def ordered(self, low: float, high: float) -> bool:
         """Whether larger parameters always mean larger values, or always smaller ones (stochastic order)."""
-        steps = np.diff(self._below(np.linspace(low, high, 129)), axis=0)
+        below = self._below(np.linspace(low, high, 129))
+        valid = (
+            np.all(np.isfinite(below)) and np.all(np.diff(below, axis=1) >= -1e-12) and np.all(below[:, 0] >= -1e-12)
+        )
+        if not (valid and np.all(np.abs(below[:, -1] - 1) <= 1e-6)):
+            raise ProblemError(
+                f"the {'pmf' if self.counts else 'cdf'} of {self._label!r} is no distribution on its values for every "
+                "parameter that the prior allows: shares must not be negative, the cdf must rise to 1. Check it, or widen "
+                f"{'top' if self.counts else 'support'}."
+            )
+        steps = np.diff(below, axis=0)
         return bool(np.all(steps <= 1e-12) or np.all(steps >= -1e-12))
+
+
+def _range(what: str, ends: object) -> tuple[float, float]:
+    if not isinstance(ends, tuple | list) or len(ends) != 2:
+        raise ProblemError(f"{what} must be a pair (low, high). Got {ends!r}.")
+    low, high = (number(end, f"an end of {what}") for end in ends)
+    if low >= high:
+        raise ProblemError(f"{what} must have its smaller end first. Got {low:g}, {high:g}.")
+    return low, high

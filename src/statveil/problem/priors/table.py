@@ -52,6 +52,10 @@ class Table(Axis):
         mass = np.concatenate([[0.0], np.cumsum(0.5 * (w[1:] + w[:-1]) * np.diff(x))])
         return x, w / mass[-1], mass / mass[-1]
 
+    @property
+    def landmarks(self) -> NDArray[np.float64]:
+        return np.unique(np.concatenate([super().landmarks, self.values]))
+
     def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
         points, heights, _ = self._parts
         return np.interp(np.asarray(x, dtype=np.float64), points, heights, left=0.0, right=0.0)

@@ -40,7 +40,13 @@ class Function(Secret):
 
     def of(self, family: Family, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         theta = np.asarray(params[family.params[0].name], dtype=np.float64)
-        return np.broadcast_to(np.asarray(self.function(theta), dtype=np.float64), theta.shape)
+        value = np.asarray(self.function(theta))
+        if value.dtype.kind not in "biuf" or value.shape not in ((), theta.shape):
+            raise ProblemError(
+                f"the secret {self.label_text!r} must give one real number for each parameter. Got {value.dtype} of "
+                f"shape {value.shape} for parameters of shape {theta.shape}; write it with NumPy functions."
+            )
+        return np.broadcast_to(value.astype(np.float64), theta.shape)
 
     def check(self, family: Family) -> None:
         if len(family.params) != 1:

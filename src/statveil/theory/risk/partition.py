@@ -43,6 +43,8 @@ def _monotone_costs(secret: Curve, axis: Axis, edges: NDArray[np.float64], windo
     cuts = [0, *(i for i in range(1, len(edges) - 1) if edges[i] in secret.turns), len(edges) - 1]
     for a, b in pairwise(cuts):
         part = edges[a : b + 1]
-        found = windows(curve(secret.value, float(part[0]), float(part[-1]), turns=[]), axis.cdf, part, window)
+        found = windows(
+            curve(secret.value, float(part[0]), float(part[-1]), turns=[]), axis.cdf, part, window, axis.landmarks
+        )
         costs += [found.cost(i, i + 1) for i in range(len(part) - 1)]
     return costs

@@ -49,6 +49,9 @@ def bin_cost(curve: Curve, axis: Axis, low: float, high: float, window: float) -
     kinks = np.unique(np.concatenate([kinks, [heights.min(), heights.max() - window]]))
     share = np.linspace(0.0, 1.0, _SAMPLES)
     y = np.unique((kinks[:-1, None] + np.diff(kinks)[:, None] * share).ravel()) if len(kinks) > 1 else kinks
+    marks = axis.landmarks[(axis.landmarks > low) & (axis.landmarks < high)]
+    near = np.asarray(curve.value(marks), dtype=np.float64)
+    y = np.unique(np.concatenate([y, near, near - 0.5 * window, near - window]))  # no narrow peak is jumped over
     mass = caught(curve, axis, low, high, y, window)
     best = int(mass.argmax())
     top = float(mass[best])
@@ -68,7 +71,7 @@ def contiguous_cost(curve: Curve, axis: Axis, low: float, high: float, window: f
     Wrong for secrets that turn inside the bin; kept for comparison.
     """
     turns = [t for t in curve.turns if low < t < high]
-    t = np.unique(np.concatenate([np.linspace(low, high, 2001), turns]))
+    t = np.unique(np.concatenate([np.linspace(low, high, 20_001), turns]))
     g, mass = np.asarray(curve.value(t), dtype=np.float64), axis.cdf(t)
     best, start = 0.0, 0
     lows: deque[int] = deque()  # running minimum and maximum of the secret inside the window
