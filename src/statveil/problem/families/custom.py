@@ -165,7 +165,7 @@ class Custom(Family):
         if self.counts:
             index = np.minimum(np.searchsorted(below, rng.random(size)), len(self._x) - 1)
             return np.asarray(self._x[index], dtype=np.float64)
-        return np.interp(rng.random(size), below, self._x)
+        return np.asarray(np.interp(rng.random(size), below, self._x), dtype=np.float64)
 
     def w1(self, a: Mapping[str, ArrayLike], b: Mapping[str, ArrayLike]) -> Array:
         one, two = np.broadcast_arrays(self._theta(a), self._theta(b))
@@ -191,7 +191,7 @@ class Custom(Family):
         if not (valid and np.all(np.abs(below[:, -1] - 1) <= 1e-6)):
             raise ProblemError(
                 f"the {'pmf' if self.counts else 'cdf'} of {self._label!r} is no distribution on its values for every "
-                "parameter that the prior allows: shares must not be negative, the cdf must rise to 1. Check it, or widen "
+                "parameter that the prior allows: no share may be negative, the cdf must rise to 1. Check it, or widen "
                 f"{'top' if self.counts else 'support'}."
             )
         steps = np.diff(below, axis=0)
