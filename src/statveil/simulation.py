@@ -97,7 +97,7 @@ def _keys(problem: Problem, mechanism: Mechanism, params: dict[str, Array]) -> A
 
 
 def _learn(problem: Problem, keys: Array, secrets: Array) -> tuple[Array, Array]:
-    """For each release the middle of the window of length 2 eps that holds most of its draws."""
+    """For each release the middle of the draws in the window of length 2 eps that holds most of them."""
     order = np.lexsort((secrets, keys))
     keys, secrets = keys[order], secrets[order]
     releases, first = np.unique(keys, return_index=True)
@@ -105,7 +105,8 @@ def _learn(problem: Problem, keys: Array, secrets: Array) -> tuple[Array, Array]
     for low, high in zip(first, [*first[1:], len(keys)], strict=True):
         group = secrets[low:high]
         held = np.searchsorted(group, group + 2 * problem.tolerance, side="right") - np.arange(len(group))
-        guesses.append(group[held.argmax()] + problem.tolerance)
+        start = int(held.argmax())
+        guesses.append(0.5 * (group[start] + group[start + held[start] - 1]))
     return releases, np.array(guesses)
 
 
