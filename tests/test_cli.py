@@ -8,7 +8,6 @@ import time
 import pytest
 
 import statveil as sv
-from statveil.cli.main import run
 
 GAUSSIAN = ["--family", "gaussian", "--prior", "mu=0:200", "--prior", "sigma=1:51"]
 CONTRACT = [*GAUSSIAN, *["--secret", "quantile:0.95", "--tolerance", "1", "--max-risk", "0.2"]]
@@ -26,20 +25,6 @@ PLAN_KEYS = {
     "problem",
     "mechanism",
 }
-
-
-@pytest.fixture
-def cli(monkeypatch, capsys):
-    """The entry point in this process: (exit code, stdout, stderr)."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["statveil", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            run()
-        out, err = capsys.readouterr()
-        return ended.value.code, out, err
-
-    return call
 
 
 @pytest.fixture

@@ -6,13 +6,11 @@ import csv
 import itertools
 import json
 import re
-import sys
 
 import numpy as np
 import pytest
 
 import statveil as sv
-from statveil.cli.main import run
 
 METHODS = ("dynamic", "greedy")
 
@@ -147,20 +145,6 @@ def test_options_of_the_frontier():
 # --- the command line -----------------------------------------------------------------------------------
 GEOMETRIC = ["--family", "geometric", "--prior", "p=0.1:0.9", "--secret", "mean", "--tolerance", "0.1"]
 SMALL = [*GEOMETRIC, "--grid", "60", "--points", "15"]
-
-
-@pytest.fixture
-def cli(monkeypatch, capsys):
-    """The entry point in this process: (exit code, stdout, stderr)."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["statveil", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            run()
-        out, err = capsys.readouterr()
-        return ended.value.code, out, err
-
-    return call
 
 
 def test_the_contract_call(cli):

@@ -606,7 +606,7 @@ def limited(seconds):
         signal.signal(signal.SIGALRM, before)
 
 
-def sound(problem, **target):
+def check_sound(problem, **target):
     """A plan of finite numbers that keep their promises, or an error of ours, within reasonable time."""
     try:
         with limited(5):
@@ -646,10 +646,10 @@ kinds = st.sampled_from(["mean", "std", "quantile", "quantile"])
 def test_boxes_of_any_size(family, kind, alpha, loc, scale, eps_share, goal):
     eps = min(loc, scale) * 10.0**eps_share
     problem = box_problem(family, secret_of(kind, alpha), eps, loc, scale, scale_low=0.01 * scale)
-    sound(problem, max_risk=goal)
-    sound(problem, max_distortion=eps * 3)
-    sound(problem, max_distortion=eps * 0.4)
-    sound(problem, bin=0.3 * (scale if kind != "mean" else loc))
+    check_sound(problem, max_risk=goal)
+    check_sound(problem, max_distortion=eps * 3)
+    check_sound(problem, max_distortion=eps * 0.4)
+    check_sound(problem, bin=0.3 * (scale if kind != "mean" else loc))
 
 
 @WIDE
@@ -664,9 +664,9 @@ def test_boxes_of_any_size(family, kind, alpha, loc, scale, eps_share, goal):
 def test_triangles_of_any_size(kind, alpha, side, eps_share, goal):
     secret = sv.Quantile(alpha) if kind == "quantile" else secret_of(kind, 0.5)
     problem = uniform_problem(secret, side * 10.0**eps_share, (-side, side), (-side, side))
-    sound(problem, max_risk=goal)
-    sound(problem, max_distortion=side * 10.0**eps_share * 2)
-    sound(problem, bin=0.3 * side)
+    check_sound(problem, max_risk=goal)
+    check_sound(problem, max_distortion=side * 10.0**eps_share * 2)
+    check_sound(problem, bin=0.3 * side)
 
 
 @settings(max_examples=25, deadline=None, derandomize=True, phases=PHASES, suppress_health_check=[HealthCheck.too_slow])
@@ -685,7 +685,7 @@ def test_cut_boxes_of_any_size(kind, alpha, top, shift, side, eps_share, goal):
     if high[1] <= 0.01 * side:
         return
     eps = min(side, high[1] - high[0]) * 10.0**eps_share
-    sound(uniform_problem(secret, eps, low, high), max_risk=goal)
+    check_sound(uniform_problem(secret, eps, low, high), max_risk=goal)
 
 
 @WIDE
@@ -694,10 +694,10 @@ def test_one_parameter_of_any_size(length, offset, eps_share, goal):
     low, high = offset, offset + length
     if high - low < 1e-3 * length:
         return
-    sound(location(length * 10.0**eps_share, mean=(low, high)), max_risk=goal)
-    sound(location(length * 10.0**eps_share, mean=(low, high)), max_distortion=length * 0.01)
+    check_sound(location(length * 10.0**eps_share, mean=(low, high)), max_risk=goal)
+    check_sound(location(length * 10.0**eps_share, mean=(low, high)), max_distortion=length * 0.01)
     known = sv.Structure(step=length * 10.0**-3)
-    sound(location(length * 10.0**eps_share, mean=(low, high), known=known), max_risk=goal)
+    check_sound(location(length * 10.0**eps_share, mean=(low, high), known=known), max_risk=goal)
 
 
 @pytest.mark.parametrize("offset", [0.0, -1e6, 1e9, 1.7e12])
@@ -730,7 +730,7 @@ def test_one_parameter_far_from_zero(offset, width):
     ],
 )
 def test_very_long_and_narrow_boxes_for_a_distortion(family, secret, eps, loc, scale, budget):
-    sound(box_problem(family, secret, eps, loc, scale, scale_low=0.01 * scale), max_distortion=budget)
+    check_sound(box_problem(family, secret, eps, loc, scale, scale_low=0.01 * scale), max_distortion=budget)
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1 - math.exp(-1)])
