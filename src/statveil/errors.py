@@ -5,7 +5,11 @@ Each message says what was wrong, what was given, what is allowed and what to do
     StatveilError
     ├── ProblemError        the question itself is wrong (family, prior, secret, tolerance, structure)
     ├── TargetError         the question is fine, but no mechanism meets the target
-    └── PlanFileError       a plan file is not ours, is damaged, or is newer than this version
+    ├── FileError           a file or folder cannot be read or written
+    │   └── PlanFileError   a plan file is not ours, is damaged, or is newer than this version
+    └── TableError          a table does not fit the plan
+        ├── ColumnError     the column is missing, of the wrong kind, or outside the stated prior
+        └── StructureError  the column has structure that was not declared, or lacks what was declared
 """
 
 from __future__ import annotations
@@ -13,7 +17,17 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["PlanFileError", "ProblemError", "StatveilError", "TargetError", "unknown_name"]
+__all__ = [
+    "ColumnError",
+    "FileError",
+    "PlanFileError",
+    "ProblemError",
+    "StatveilError",
+    "StructureError",
+    "TableError",
+    "TargetError",
+    "unknown_name",
+]
 
 
 class StatveilError(ValueError):
@@ -28,8 +42,24 @@ class TargetError(StatveilError):
     """No mechanism of the asked kind meets the target; the message names what can be reached."""
 
 
-class PlanFileError(StatveilError):
+class FileError(StatveilError):
+    """A file or folder cannot be read or written."""
+
+
+class PlanFileError(FileError):
     """A plan file is not a statveil plan, is damaged, or was made by a newer version."""
+
+
+class TableError(StatveilError):
+    """A table does not fit the plan."""
+
+
+class ColumnError(TableError):
+    """The column is missing, of the wrong kind, or outside the stated prior (the side is named, never the value)."""
+
+
+class StructureError(TableError):
+    """The column has structure that was not declared, or lacks structure that was declared."""
 
 
 def unknown_name(what: str, given: str, allowed: Iterable[str]) -> str:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
-from statveil.errors import PlanFileError, StatveilError
+from statveil.errors import FileError, PlanFileError, StatveilError
 from statveil.planning import Plan
+from statveil.whole_file import write_whole
 
-__all__ = ["FORMAT", "VERSION", "dump_plan", "load_plan", "parse_plan", "save_plan", "write_whole"]
+__all__ = ["FORMAT", "VERSION", "dump_plan", "load_plan", "parse_plan", "save_plan"]
 
 FORMAT = "statveil-plan"
 VERSION = 1
@@ -68,36 +67,7 @@ def load_plan(path: str | os.PathLike[str]) -> Plan:
 
 def save_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
     """Write a plan file, whole or not at all."""
-    write_whole(path, dump_plan(plan).encode())
-
-
-def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a public file, whole or not at all; links are followed, devices and pipes are written to."""
-    if not os.fspath(path):
-        raise PlanFileError("the name of the output file is empty; give a file name.")
-    target = Path(os.path.realpath(path))
     try:
-        if target.exists() and not target.is_file() and not target.is_dir():
-            with target.open("wb") as device:
-                device.write(content)
-            return
-        _replace(target, content)
-    except OSError as error:
-        raise PlanFileError(f"cannot write {path}: {error.strerror or error}.") from None
-
-
-def _replace(target: Path, content: bytes) -> None:
-    """Write under a temporary name, then rename; nothing is left behind whatever interrupts it."""
-    if target.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "Is a directory")
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".partial")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)  # the permissions of any new file
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        write_whole(path, dump_plan(plan).encode())
+    except FileError as error:
+        raise PlanFileError(str(error)) from None

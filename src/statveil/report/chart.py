@@ -71,7 +71,7 @@ def check_suffix(path: str) -> str:
 
 def save_frontier(frontier: Frontier, path: str) -> None:
     """Write a frontier; the suffix decides between a picture, a page and a table."""
-    from statveil.plan_file import write_whole
+    from statveil.whole_file import write_whole
 
     suffix = check_suffix(path)
     if suffix == ".csv":

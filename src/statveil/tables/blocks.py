@@ -1,0 +1,45 @@
+"""A column as blocks of a fixed number of rows: the same blocks whatever the engine's own chunks are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BLOCK", "Array", "Blocks", "blocks_of", "reblocked"]
+
+BLOCK = 65_536
+"""Rows of every block but the last. Seeded maps draw per block, so this number is part of what a seed means."""
+
+Array = NDArray[np.float64]
+
+Blocks = Callable[[], Iterator[Array]]
+"""Starts a new pass over the column. A row that is not finite (missing, NaN, infinite) is never touched by a map."""
+
+
+def reblocked(chunks: Iterable[Array]) -> Iterator[Array]:
+    """Arrays of any length as arrays of ``BLOCK`` rows and one shorter last one.
+
+    >>> [len(block) for block in reblocked([np.zeros(70_000), np.zeros(0), np.zeros(61_073)])]
+    [65536, 65536, 1]
+    """
+    held: list[Array] = []
+    size = 0
+    for chunk in chunks:
+        start = 0
+        while size + len(chunk) - start >= BLOCK:
+            stop = start + BLOCK - size
+            held.append(chunk[start:stop])
+            yield held[0] if len(held) == 1 else np.concatenate(held)
+            held, size, start = [], 0, stop
+        if start < len(chunk):
+            held.append(chunk[start:])
+            size += len(chunk) - start
+    if size:
+        yield held[0] if len(held) == 1 else np.concatenate(held)
+
+
+def blocks_of(values: Array) -> Blocks:
+    """The blocks of a column that is in memory."""
+    return lambda: (values[start : start + BLOCK] for start in range(0, len(values), BLOCK))

@@ -1,0 +1,1 @@
+"""The maps of the column, one file each."""

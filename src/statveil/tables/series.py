@@ -1,0 +1,156 @@
+"""A Polars column as floating-point numbers, and back to its own type."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from statveil.errors import ColumnError
+from statveil.tables.blocks import Array
+
+__all__ = ["ColumnType", "codes_of", "column_type", "from_codes", "from_numbers", "label_values", "numbers_of"]
+
+_LARGEST_WHOLE = 2.0**53
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnType:
+    """What a column holds.
+
+    Parameters
+    ----------
+    kind : str
+        ``"float"``, ``"integer"``, ``"decimal"`` (numbers), ``"boolean"``, ``"text"`` (categories) or ``"other"``.
+    bits : int
+        Precision of its numbers: 24 for 32-bit floats, otherwise 53.
+    name : str
+        The engine's name of the type, for messages.
+    """
+
+    kind: str
+    name: str
+    bits: int = 53
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it holds numbers."""
+        return self.kind in ("float", "integer", "decimal")
+
+
+def column_type(dtype: pl.DataType) -> ColumnType:
+    """The kind of a Polars type."""
+    name = str(dtype)
+    if dtype == pl.Float32:
+        return ColumnType(kind="float", name=name, bits=24)
+    if dtype == pl.Float64:
+        return ColumnType(kind="float", name=name)
+    if dtype.is_integer():
+        return ColumnType(kind="integer", name=name)
+    if dtype.is_decimal():
+        return ColumnType(kind="decimal", name=name)
+    if dtype == pl.Boolean:
+        return ColumnType(kind="boolean", name=name)
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
+        return ColumnType(kind="text", name=name)
+    return ColumnType(kind="other", name=name)
+
+
+def numbers_of(series: pl.Series) -> Array:
+    """The column as 64-bit floats, NaN where a value is missing."""
+    values = series.cast(pl.Float64).to_numpy(allow_copy=True)
+    if series.dtype.is_integer() and len(values) and np.nanmax(np.abs(values), initial=0.0) > _LARGEST_WHOLE:
+        raise ColumnError(
+            f"column {series.name!r} holds whole numbers beyond 2^53, which 64-bit floats cannot hold exactly. "
+            "Measure them from a public offset or in a coarser unit first."
+        )
+    return np.asarray(values, dtype=np.float64)
+
+
+def from_numbers(original: pl.Series, released: Array, *, whole: bool) -> pl.Series:
+    """Released numbers in the column's own type where the map allows it, else as 64-bit floats.
+
+    Rows that are not finite in the original (missing, NaN, infinite) are taken from the original.
+    """
+    touched = np.isfinite(numbers_of(original))
+    dtype = original.dtype
+    if dtype.is_integer() and whole:
+        fresh = _whole(original, released, touched)
+    elif dtype.is_decimal() and whole:
+        fresh = pl.Series(released).cast(dtype, strict=False)
+    elif dtype == pl.Float32:
+        fresh = pl.Series(released.astype(np.float32))
+    else:
+        fresh = pl.Series(released)
+    kept = original if fresh.dtype == dtype else original.cast(fresh.dtype)
+    mask = pl.Series(touched)
+    return fresh.zip_with(mask, kept).alias(original.name)
+
+
+def _whole(original: pl.Series, released: Array, touched: NDArray[np.bool_]) -> pl.Series:
+    """Whole numbers in the column's integer type, or a refusal where they do not fit."""
+    rounded = np.where(touched, np.floor(released + 0.5), 0.0)
+    low, high = (float(end) for end in (original.dtype.min().item(), original.dtype.max().item()))  # type: ignore[attr-defined]
+    if len(rounded) and (rounded.min() < low or rounded.max() > min(high, _LARGEST_WHOLE)):
+        raise ColumnError(
+            f"released values of column {original.name!r} do not fit its type {original.dtype}; "
+            "cast the column to a wider integer type first."
+        )
+    return pl.Series(rounded.astype(np.int64)).cast(original.dtype)
+
+
+# --- categories -------------------------------------------------------------------------------
+def label_values(labels: Sequence[str], dtype: pl.DataType) -> pl.Series:
+    """The plan's labels as values of the column's type."""
+    if dtype == pl.Boolean:
+        names = {"true": True, "false": False}
+        if not all(label.casefold() in names for label in labels):
+            raise ColumnError("a true/false column has the categories true and false; plan with --labels true,false.")
+        return pl.Series([names[label.casefold()] for label in labels])
+    if dtype.is_integer() or dtype.is_float():
+        try:
+            numbers = [float(label) for label in labels]
+        except ValueError:
+            numbers = [math.nan]
+        if any(math.isnan(number) or (dtype.is_integer() and number != int(number)) for number in numbers):
+            raise ColumnError(f"the plan's categories are not all numbers, but the column's type is {dtype}.")
+        return pl.Series(numbers).cast(dtype)
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
+        return pl.Series(list(labels), dtype=pl.String)
+    raise ColumnError(f"a column of type {dtype} cannot be read as categories; cast it to text first.")
+
+
+def codes_of(series: pl.Series, labels: Sequence[str]) -> Array:
+    """Number of each row's category in the plan's list; NaN where a value is missing."""
+    values = label_values(labels, series.dtype)
+    plain = series.cast(pl.String) if series.dtype in (pl.Categorical, pl.Enum) else series
+    codes = plain.replace_strict(values, pl.Series(range(len(labels)), dtype=pl.Int32), default=-1)
+    unknown = plain.filter((codes == -1) & plain.is_not_null()).unique().sort().head(3)
+    if series.dtype.is_float():
+        unknown = unknown.filter(unknown.is_finite())
+    if len(unknown):
+        shown = ", ".join(repr(value) for value in unknown.to_list())
+        raise ColumnError(
+            f"column {series.name!r} holds categories that the plan does not list, such as {shown}. "
+            f"The plan has: {', '.join(labels)}. Plan again with --labels that name every category there can be."
+        )
+    found = codes.cast(pl.Float64).to_numpy(allow_copy=True)
+    return np.where(plain.is_null().to_numpy() | (found < 0), np.nan, found)
+
+
+def from_codes(original: pl.Series, before: Array, after: Array, labels: Sequence[str]) -> pl.Series:
+    """The column with the rows relabelled whose category changed; all others are the original's."""
+    changed = np.isfinite(before) & (before != after)
+    if not changed.any():
+        return original
+    values = label_values(labels, original.dtype)
+    if isinstance(original.dtype, pl.Enum) and not set(values) <= set(original.dtype.categories):
+        raise ColumnError(f"column {original.name!r} is an Enum without all of the plan's categories; cast it to text.")
+    fresh = values.gather(np.where(changed, after, 0).astype(np.int64))
+    if original.dtype in (pl.Categorical, pl.Enum):
+        fresh = fresh.cast(original.dtype)
+    return fresh.zip_with(pl.Series(changed), original).alias(original.name)
