@@ -226,7 +226,7 @@ PROBLEMS = [
     *[
         (gaussian(mu="mu=10:200", rest=f"--secret mean --tolerance 1 --max-risk 0.5 --known '{known}'"), words)
         for known, words in {
-            "garbage": ["garbage", "min, max, step, atoms"],
+            "garbage": ["garbage", "min, max, step, heaps, atoms"],
             "mn=0": ["mn", "did you mean 'min'"],
             "MIN=0": ["MIN", "min"],
             "min": ["min", "min=0"],
@@ -359,7 +359,7 @@ def test_limits_of_huge_and_tiny_numbers(monkeypatch, capsys, request_):
     [
         ("plann", ["plann", "'plan'"]),
         ("lst", ["lst", "'list'"]),
-        ("zzz", ["zzz", "apply, frontier, limits, list, plan, simulate"]),
+        ("zzz", ["zzz", "apply, frontier, inspect, limits, list, plan, release, simulate, verify"]),
         ("''", ["command"]),
         ("--jsn", ["--jsn"]),
         ("list --jsn", ["--jsn", "--json"]),

@@ -9,7 +9,16 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from statveil.design.frontier import frontier
-    from statveil.errors import PlanFileError, ProblemError, StatveilError, TargetError
+    from statveil.errors import (
+        ColumnError,
+        FileError,
+        PlanFileError,
+        ProblemError,
+        StatveilError,
+        StructureError,
+        TableError,
+        TargetError,
+    )
     from statveil.plan_file import load_plan, save_plan
     from statveil.planning import Plan, limits, plan, simulate
     from statveil.problem.families.binomial import Binomial
@@ -36,15 +45,21 @@ if TYPE_CHECKING:
     from statveil.problem.secrets.quantile import Quantile
     from statveil.problem.secrets.std import Std
     from statveil.problem.structure import Structure
+    from statveil.tables.inspection import inspect
+    from statveil.tables.release import Release, release
+    from statveil.tables.release_file import release_file
+    from statveil.tables.verify_file import verify_file
 
 _WHERE = {
     "Binomial": "problem.families.binomial",
     "Box": "problem.prior",
     "Categorical": "problem.families.categorical",
+    "ColumnError": "errors",
     "Custom": "problem.families.custom",
     "Density": "problem.priors.density",
     "Elicited": "problem.priors.elicited",
     "Exponential": "problem.families.exponential",
+    "FileError": "errors",
     "Flat": "problem.priors.flat",
     "Fraction": "problem.secrets.fraction",
     "Function": "problem.secrets.function",
@@ -60,20 +75,27 @@ _WHERE = {
     "Problem": "problem.problem",
     "ProblemError": "errors",
     "Quantile": "problem.secrets.quantile",
+    "Release": "tables.release",
     "ShiftedExponential": "problem.families.shifted_exponential",
     "Simplex": "problem.prior",
     "StatveilError": "errors",
     "Std": "problem.secrets.std",
     "Structure": "problem.structure",
+    "StructureError": "errors",
     "Table": "problem.priors.table",
+    "TableError": "errors",
     "TargetError": "errors",
     "Uniform": "problem.families.uniform",
     "frontier": "design.frontier",
+    "inspect": "tables.inspection",
     "limits": "planning",
     "load_plan": "plan_file",
     "plan": "planning",
+    "release": "tables.release",
+    "release_file": "tables.release_file",
     "save_plan": "plan_file",
     "simulate": "planning",
+    "verify_file": "tables.verify_file",
 }
 """Where each public name lives: loaded on first use, so that importing statveil costs next to nothing."""
 
@@ -81,10 +103,12 @@ __all__ = [
     "Binomial",
     "Box",
     "Categorical",
+    "ColumnError",
     "Custom",
     "Density",
     "Elicited",
     "Exponential",
+    "FileError",
     "Flat",
     "Fraction",
     "Function",
@@ -100,20 +124,27 @@ __all__ = [
     "Problem",
     "ProblemError",
     "Quantile",
+    "Release",
     "ShiftedExponential",
     "Simplex",
     "StatveilError",
     "Std",
     "Structure",
+    "StructureError",
     "Table",
+    "TableError",
     "TargetError",
     "Uniform",
     "frontier",
+    "inspect",
     "limits",
     "load_plan",
     "plan",
+    "release",
+    "release_file",
     "save_plan",
     "simulate",
+    "verify_file",
 ]
 
 

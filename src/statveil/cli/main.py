@@ -14,10 +14,13 @@ __all__ = ["run", "statveil"]
 _COMMANDS = {
     "apply": "released parameter of a parameter",
     "frontier": "the whole trade-off between risk and distortion",
+    "inspect": "private: structure of a table's columns, and what would leak",
     "limits": "what no mechanism can beat",
     "list": "families, secrets, priors and the pairs that work",
     "plan": "the best mechanism for a target, without any data",
+    "release": "one column of a table file, under a plan",
     "simulate": "the best attacker played against a plan",
+    "verify": "a released table against its card",
 }
 
 
@@ -71,7 +74,7 @@ def run() -> None:
         _fail(error.format_message())
     except StatveilError as error:
         _fail(str(error))
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         _fail("stopped.")
     except BrokenPipeError:
         sys.stderr.close()

@@ -32,7 +32,7 @@ _PROBLEM = (
     click.option("--secret", required=True, metavar="S", help="mean, std, quantile:A, or fraction:J."),
     click.option("--tolerance", required=True, metavar="E", help="A guess within E (closed interval) is a hit."),
     click.option("--distance", metavar="D", help="w1 (default), or tv for discrete families."),
-    click.option("--known", metavar="K", help='Public structure, as in "min=0,step=1,atoms=0".'),
+    click.option("--known", metavar="K", help='Public structure, as in "min=0,step=1,heaps=5,atoms=0".'),
 )
 
 

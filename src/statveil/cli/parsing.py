@@ -152,25 +152,26 @@ def parse_secret(text: str) -> Secret:
 
 
 def parse_known(text: str | None) -> Structure:
-    """``min=0,max=9,step=1,atoms=0`` in any order; several atoms are separated by ``/``."""
+    """``min=0,max=9,step=1,heaps=5,atoms=0`` in any order; several heaps or atoms are separated by ``/``."""
     if text is None:
         return Structure()
-    names = {"min": "minimum", "max": "maximum", "step": "step", "atoms": "atoms"}
+    names = {"min": "minimum", "max": "maximum", "step": "step", "heaps": "heaps", "atoms": "atoms"}
     found: dict[str, float] = {}
-    atoms: tuple[float, ...] = ()
+    lists: dict[str, tuple[float, ...]] = {}
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if name not in names:
             raise ProblemError(unknown_name("known structure", name, names))
         if not equals or not value:
             raise ProblemError(f"known structure must look like min=0,step=1,atoms=0. Got {part!r}.")
-        if name in found or (name == "atoms" and atoms):
+        if name in found or name in lists:
             raise ProblemError(f"the known {name!r} is given twice; separate several atoms by '/', as in atoms=0/100.")
-        if name == "atoms":
-            atoms = tuple(parse_number(atom, "a known atom") for atom in value.split("/"))
+        if name in ("atoms", "heaps"):
+            lists[name] = tuple(parse_number(part, f"one of the known {name}") for part in value.split("/"))
         else:
             found[name] = parse_number(value, f"the known {name!r}")
-    return Structure(**{names[name]: value for name, value in found.items()}, atoms=atoms)
+    plain = {names[name]: value for name, value in found.items()}
+    return Structure(**plain, atoms=lists.get("atoms", ()), heaps=lists.get("heaps", ()))
 
 
 def parse_point(text: str) -> dict[str, float]:

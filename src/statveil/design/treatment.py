@@ -24,17 +24,18 @@ class Treatment:
 def treatment(problem: Problem) -> Treatment:
     """The treatment that keeps the declared structure (design table: shift, scale, affine, lattice, rank)."""
     known, family = problem.known, problem.family
-    if known.step is None and not known.fixed_points:
+    spacing = known.spacing
+    if spacing is None and not known.fixed_points:
         return Treatment(kind="free")
     if not isinstance(family, LocationScale):
         return Treatment(kind="free")
-    if known.step is not None and not known.fixed_points and _can_shift(problem, family):
-        return Treatment(kind="lattice", step=known.step)
-    if known.step is None and len(known.fixed_points) == 1 and _can_scale(problem, family, known.fixed_points[0]):
+    if spacing is not None and not known.fixed_points and _can_shift(problem, family):
+        return Treatment(kind="lattice", step=spacing)
+    if spacing is None and len(known.fixed_points) == 1 and _can_scale(problem, family, known.fixed_points[0]):
         return Treatment(kind="scale", about=known.fixed_points[0])
     if family.name == "location" and not family.settings():
         raise ProblemError(
-            "no shift or scaling keeps this combination of known bounds, step and atoms, and a location family "
+            "no shift or scaling keeps this combination of known bounds, step, heaps and atoms, and a location family "
             "without a shape cannot be redrawn by rank. Declare less, or use a family with a full model "
             "(gaussian, exponential, poisson and so on)."
         )
@@ -47,7 +48,7 @@ def mode_of(problem: Problem, kind: str, direction: Form) -> str:
     if isinstance(family, Categorical):
         return "category"
     if not isinstance(family, LocationScale):
-        return "unit" if family.name in ("geometric", "poisson") else "rank"
+        return "unit" if _can_sample_units(problem) else "rank"
     if kind != "free":
         return kind
     moved = {name: change for name, change in direction.items() if change}
@@ -57,6 +58,13 @@ def mode_of(problem: Problem, kind: str, direction: Form) -> str:
     if any(end not in moved for end in ends) and len(moved) == 1:
         return "scale"  # the end of the support that does not move is the fixed point
     return "affine"
+
+
+def _can_sample_units(problem: Problem) -> bool:
+    """Units of a count carry its mean and nothing else: other secrets and declared structure need the model."""
+    known = problem.known
+    plain = known.step in (None, 1.0) and not known.heaps and set(known.fixed_points) <= {0.0} and not known.atoms
+    return problem.family.name in ("geometric", "poisson") and problem.secret.kind == "mean" and plain
 
 
 def _can_shift(problem: Problem, family: LocationScale) -> bool:

@@ -14,9 +14,9 @@ __all__ = ["check_structure"]
 def check_structure(family: Family, prior: Prior, known: Structure) -> None:
     """Refuse bounds, steps and atoms that contradict the family or the prior."""
     if not isinstance(prior, Box):
-        if known.step is not None or known.fixed_points:
+        if known.spacing is not None or known.fixed_points:
             raise ProblemError(
-                f"a {family.name} column has no minimum, maximum, step or atoms; leave out the known structure."
+                f"a {family.name} column has no minimum, maximum, step, heaps or atoms; leave out the known structure."
             )
         return
     if not isinstance(family, LocationScale):

@@ -1,9 +1,11 @@
-"""What everyone knows of such columns: bounds, a lattice step, atoms. Declared, never detected."""
+"""What everyone knows of such columns: bounds, a lattice step, heaps, atoms. Declared, never detected."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from statveil.errors import ProblemError
@@ -24,12 +26,15 @@ class Structure:
         The column is known to consist of multiples of this step, up to one common offset.
     atoms : tuple of float
         Values that are known to occur often, such as 0.
+    heaps : tuple of float
+        Multiples of these are known favourites, as 5 and 100 in numbers that people round.
     """
 
     minimum: float | None = None
     maximum: float | None = None
     step: float | None = None
     atoms: tuple[float, ...] = ()
+    heaps: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("minimum", "maximum", "step"):
@@ -37,6 +42,11 @@ class Structure:
             if value is not None:
                 object.__setattr__(self, name, number(value, f"the known {name!r}"))
         object.__setattr__(self, "atoms", tuple(sorted({number(atom, "a known atom") for atom in self.atoms})))
+        object.__setattr__(self, "heaps", tuple(sorted({number(heap, "a known heap") for heap in self.heaps})))
+        if any(heap <= 0 for heap in self.heaps):
+            raise ProblemError(
+                f"known 'heaps' must be numbers above 0. Got {self.heaps[0]:g}; write heaps=5 for multiples of 5."
+            )
         if self.step is not None and self.step <= 0:
             raise ProblemError(
                 f"the known 'step' must be a number above 0. Got {self.step:g}; whole numbers have step 1."
@@ -55,11 +65,31 @@ class Structure:
         bounds = [bound for bound in (self.minimum, self.maximum) if bound is not None]
         return tuple(sorted({*bounds, *self.atoms}))
 
+    @property
+    def spacing(self) -> float | None:
+        """By which multiples a column can move so that its step and its heaps stay where they are.
+
+        >>> Structure(step=2, heaps=(5, 10)).spacing
+        10.0
+        """
+        periods = [Fraction(repr(value)) for value in (self.step, *self.heaps) if value is not None]
+        if not periods:
+            return None
+        whole = math.lcm(*(period.denominator for period in periods))
+        return float(Fraction(math.lcm(*(int(period * whole) for period in periods)), whole))
+
     def to_json(self) -> dict[str, Any]:
         """A JSON object from which :meth:`from_json` makes the same structure."""
-        return {"minimum": self.minimum, "maximum": self.maximum, "step": self.step, "atoms": list(self.atoms)}
+        plain = {"minimum": self.minimum, "maximum": self.maximum, "step": self.step, "atoms": list(self.atoms)}
+        return {**plain, "heaps": list(self.heaps)} if self.heaps else plain
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Structure:
         """The structure that :meth:`to_json` wrote."""
-        return cls(minimum=data["minimum"], maximum=data["maximum"], step=data["step"], atoms=tuple(data["atoms"]))
+        return cls(
+            minimum=data["minimum"],
+            maximum=data["maximum"],
+            step=data["step"],
+            atoms=tuple(data["atoms"]),
+            heaps=tuple(data.get("heaps", ())),
+        )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from polars.exceptions import PolarsError
 
 from statveil.errors import ColumnError
 from statveil.tables.blocks import Array
@@ -63,7 +64,9 @@ def column_type(dtype: pl.DataType) -> ColumnType:
 def numbers_of(series: pl.Series) -> Array:
     """The column as 64-bit floats, NaN where a value is missing."""
     values = series.cast(pl.Float64).to_numpy(allow_copy=True)
-    if series.dtype.is_integer() and len(values) and np.nanmax(np.abs(values), initial=0.0) > _LARGEST_WHOLE:
+    # asked of the whole numbers themselves: as a float, 2^53 + 1 is 2^53
+    ends = (series.min(), series.max()) if series.dtype.is_integer() else ()
+    if any(abs(int(end)) > _LARGEST_WHOLE for end in ends if end is not None):  # type: ignore[arg-type]
         raise ColumnError(
             f"column {series.name!r} holds whole numbers beyond 2^53, which 64-bit floats cannot hold exactly. "
             "Measure them from a public offset or in a coarser unit first."
@@ -81,26 +84,45 @@ def from_numbers(original: pl.Series, released: Array, *, whole: bool) -> pl.Ser
     if dtype.is_integer() and whole:
         fresh = _whole(original, released, touched)
     elif dtype.is_decimal() and whole:
-        fresh = pl.Series(released).cast(dtype, strict=False)
+        fresh = _decimal(original, released, touched)
     elif dtype == pl.Float32:
-        fresh = pl.Series(released.astype(np.float32))
+        with np.errstate(over="ignore"):
+            fresh = pl.Series(released.astype(np.float32))
     else:
         fresh = pl.Series(released)
+    if fresh.dtype.is_float() and not bool(fresh.filter(pl.Series(touched)).is_finite().all()):
+        raise _does_not_fit(original, "a wider type, or measure it in a larger unit,")
     kept = original if fresh.dtype == dtype else original.cast(fresh.dtype)
     mask = pl.Series(touched)
     return fresh.zip_with(mask, kept).alias(original.name)
 
 
+def _decimal(original: pl.Series, released: Array, touched: NDArray[np.bool_]) -> pl.Series:
+    """Numbers in the column's decimal type, or a refusal where they do not fit."""
+    try:
+        fresh = pl.Series(released).cast(original.dtype, strict=False)
+    except PolarsError:
+        raise _does_not_fit(original, "a decimal type of more digits") from None
+    if bool((fresh.is_null() & pl.Series(touched)).any()):
+        raise _does_not_fit(original, "a decimal type of more digits")
+    return fresh
+
+
 def _whole(original: pl.Series, released: Array, touched: NDArray[np.bool_]) -> pl.Series:
     """Whole numbers in the column's integer type, or a refusal where they do not fit."""
     rounded = np.where(touched, np.floor(released + 0.5), 0.0)
-    low, high = (float(end) for end in (original.dtype.min().item(), original.dtype.max().item()))  # type: ignore[attr-defined]
-    if len(rounded) and (rounded.min() < low or rounded.max() > min(high, _LARGEST_WHOLE)):
-        raise ColumnError(
-            f"released values of column {original.name!r} do not fit its type {original.dtype}; "
-            "cast the column to a wider integer type first."
-        )
+    ends = (original.dtype.min(), original.dtype.max())  # type: ignore[attr-defined]
+    low, high = (float(pl.select(end).item()) for end in ends)
+    fits = (rounded >= max(low, -_LARGEST_WHOLE)) & (rounded <= min(high, _LARGEST_WHOLE))
+    if not bool(fits.all()):
+        raise _does_not_fit(original, "a wider integer type")
     return pl.Series(rounded.astype(np.int64)).cast(original.dtype)
+
+
+def _does_not_fit(original: pl.Series, remedy: str) -> ColumnError:
+    return ColumnError(
+        f"released values of column {original.name!r} do not fit its type {original.dtype}; cast it to {remedy} first."
+    )
 
 
 # --- categories -------------------------------------------------------------------------------

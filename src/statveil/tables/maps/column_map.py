@@ -16,7 +16,6 @@ __all__ = ["ColumnMap", "stream"]
 class ColumnMap(ABC):
     """Realises a plan on the rows. It is private: its numbers give the true statistic away."""
 
-    mode: ClassVar[str]
     whole: ClassVar[bool] = False
     """Whether whole numbers stay whole numbers, so that an integer column keeps its type."""
 

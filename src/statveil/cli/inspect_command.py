@@ -1,0 +1,27 @@
+"""``statveil inspect``: what the holder should know before declaring. Private."""
+
+from __future__ import annotations
+
+import click
+
+from statveil.cli.options import echo_json, json_option
+from statveil.cli.progress import shown
+
+__all__ = ["command"]
+
+
+@click.command("inspect")
+@click.argument("table", metavar="IN")
+@click.option("--column", metavar="NAME", help="One column; all if left out.")
+@json_option
+def command(table: str, column: str | None, as_json: bool) -> None:
+    """Structure of a table's columns, families that fit, and what would leak. PRIVATE: not for publication."""
+    from statveil.report.inspection import describe_inspection
+    from statveil.tables.inspection import inspect
+
+    with shown() as progress:
+        found = inspect(table, column=column, progress=progress)
+    if as_json:
+        echo_json(found.to_json())
+        return
+    click.echo(describe_inspection(found))

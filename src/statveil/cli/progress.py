@@ -1,0 +1,38 @@
+"""A progress bar on stderr, where someone is looking."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+__all__ = ["shown"]
+
+
+@contextmanager
+def shown() -> Iterator[Callable[[str, int, int | None], None]]:
+    """A function to be told of rows done; draws nothing where stderr is not a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda stage, rows, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:,} rows"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def tell(stage: str, rows: int, total: int | None) -> None:
+            if stage not in tasks:
+                tasks[stage] = bar.add_task(stage, total=total)
+            task = bar.tasks[tasks[stage]]
+            if total is not None and task.completed >= total:  # the next pass over the same rows
+                bar.reset(tasks[stage], total=total)
+            bar.update(tasks[stage], advance=rows)
+
+        yield tell

@@ -1,0 +1,87 @@
+"""``statveil release``: a plan and a table file in, a released file and its card out."""
+
+from __future__ import annotations
+
+import click
+
+from statveil.cli.options import echo_json, json_option
+from statveil.cli.progress import shown
+from statveil.plan_file import load_plan
+
+__all__ = ["command"]
+
+
+@click.command("release")
+@click.argument("plan_file", metavar="PLAN")
+@click.argument("source", metavar="IN")
+@click.argument("target", metavar="OUT")
+@click.option("--column", required=True, metavar="NAME", help="The column to release.")
+@click.option("--accept", multiple=True, metavar="NAME", help="Accept a leak by name: step, heaps, atoms, misfit.")
+@click.option("--record", metavar="PATH", help="Keep the private record here; a later run reuses its secret seed.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing output.")
+@click.option("--round", "digits", type=int, metavar="DIGITS", help="Decimals of the released numbers.")
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="For tests only: a seed that can be guessed.")
+@json_option
+def command(
+    plan_file: str,
+    source: str,
+    target: str,
+    column: str,
+    accept: tuple[str, ...],
+    record: str | None,
+    overwrite: bool,
+    digits: int | None,
+    seed: int | None,
+    as_json: bool,
+) -> None:
+    """Release one column of a table; all else stays as it is. OUT.card.json says how, and may be published."""
+    from statveil.tables.card import card_path
+    from statveil.tables.files import open_table
+    from statveil.tables.maps.build import RANDOM_MODES
+    from statveil.tables.release_file import release_file
+
+    plan = load_plan(plan_file)
+    with shown() as progress:
+        done = release_file(
+            plan,
+            source,
+            target,
+            column=column,
+            accept=accept,
+            round_digits=digits,
+            seed=seed,
+            record=record,
+            overwrite=overwrite,
+            progress=progress,
+        )
+    notes = list(open_table(source).notes)
+    if seed is not None:
+        notes.append("Made with a test seed, which anyone can guess: not for publication.")
+    elif plan.mode in RANDOM_MODES and record is None:
+        notes.append("No --record was kept: another release of this column would draw anew, and two can be averaged.")
+    card = str(card_path(done.table))
+    if as_json:
+        echo_json(
+            {
+                "output": str(done.table),
+                "card": card,
+                "record": record,
+                "column": column,
+                "mode": plan.mode,
+                "risk": plan.risk,
+                "risk_kind": plan.risk_kind,
+                "distortion": plan.distortion,
+                "accepted": [leak["name"] for leak in done.card["accepted_leaks"]],
+                "notes": notes,
+            }
+        )
+        return
+    click.echo(f"{target}: column {column!r} released, mode {plan.mode}.")
+    click.echo(f"  {done.card['guarantee']['says']}")
+    for leak in done.card["accepted_leaks"]:
+        click.echo(f"  accepted leak {leak['name']}: {leak['says']}")
+    click.echo(f"  card    {card} (public: publish it with the table)")
+    if record is not None:
+        click.echo(f"  record  {record} (private: keep it, never share it)")
+    for note in notes:
+        click.echo(f"  note    {note}")

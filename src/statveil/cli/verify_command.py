@@ -1,0 +1,29 @@
+"""``statveil verify``: a released table against its card."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from statveil.cli.options import echo_json, json_option
+
+__all__ = ["command"]
+
+
+@click.command("verify")
+@click.argument("table", metavar="OUT")
+@json_option
+def command(table: str, as_json: bool) -> None:
+    """Check a released table against its card, OUT.card.json. Exit code 1 where they disagree."""
+    from statveil.tables.verify_file import verify_file
+
+    found = verify_file(table)
+    if as_json:
+        echo_json(found.to_json())
+    else:
+        for check in found.checks:
+            click.echo(f"{'ok ' if check.ok else 'NOT'} {check.name:<10} {check.says}")
+        click.echo(f"{table} {'agrees' if found.ok else 'does NOT agree'} with its card.")
+    if not found.ok:
+        sys.exit(1)

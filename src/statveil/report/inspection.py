@@ -1,0 +1,30 @@
+"""An inspection in words, for the holder's terminal."""
+
+from __future__ import annotations
+
+from statveil.tables.inspection import PRIVATE, ColumnReport, Inspection
+
+__all__ = ["describe_inspection"]
+
+
+def describe_inspection(found: Inspection) -> str:
+    """One paragraph a column; the first line says that it is private."""
+    return "\n\n".join([PRIVATE, *(_column(report) for report in found.columns)])
+
+
+def _column(report: ColumnReport) -> str:
+    lines = [f"{report.column}  ({report.type})"]
+    numbers = report.measured
+    if numbers is not None:
+        lines.append(
+            f"  {report.rows:,} rows, {report.untouched:,} of them not finite; from {numbers.minimum:.6g} to "
+            f"{numbers.maximum:.6g}, mean {numbers.mean:.6g}, standard deviation {numbers.std:.6g}"
+        )
+    if report.families:
+        fitting = ", ".join(f"{fit.family} ({fit.says}, distance {fit.distance:.3f})" for fit in report.families)
+        lines.append(f"  families    {fitting}")
+    for leak in report.leaks:
+        lines.append(f"  would leak  {leak}" if numbers is not None else f"  {leak}")
+    if report.known:
+        lines.append(f'  to declare  --known "{report.known}"')
+    return "\n".join(lines)

@@ -1,0 +1,121 @@
+"""The card: what a receiver may know of a release. Nothing in it is computed from the original."""
+
+from __future__ import annotations
+
+import json
+import platform
+from pathlib import Path
+from typing import Any
+
+from statveil.errors import FileError, StatveilError
+from statveil.planning import Plan
+from statveil.tables.verification import LEAKS
+
+__all__ = ["FORMAT", "VERSION", "card_path", "make_card", "plan_of", "read_card"]
+
+FORMAT = "statveil-card"
+VERSION = 1
+
+
+def card_path(output: Path) -> Path:
+    """The full name of the output plus ``.card.json``."""
+    return output.with_name(output.name + ".card.json")
+
+
+def make_card(
+    plan: Plan,
+    *,
+    column: str | None,
+    accepted: tuple[str, ...] = (),
+    round_digits: int | None = None,
+    test_seed: bool = False,
+    sha256: str | None = None,
+) -> dict[str, Any]:
+    """The card as a JSON object."""
+    problem = plan.problem
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "says": "Public. Describes how the column was released; holds nothing computed from the original table.",
+        "column": column,
+        "mode": plan.mode,
+        "guarantee": {
+            "secret": problem.secret.label,
+            "risk": plan.risk,
+            "risk_kind": plan.risk_kind,
+            "tolerance": problem.tolerance,
+            "distortion": plan.distortion,
+            "distance": problem.distance,
+            "says": f"Under the stated prior, anyone who sees the released column and knows this plan guesses the "
+            f"original's {problem.secret.label} within {problem.tolerance:g} with probability {plan.risk:.6g} "
+            f"({plan.risk_kind}) at best.",
+        },
+        "declared": problem.known.to_json(),
+        "assumptions": _assumptions(plan),
+        "accepted_leaks": [{"name": name, "says": LEAKS[name]} for name in accepted],
+        "rounded_to_digits": round_digits,
+        "test_seed": test_seed,
+        "plan": plan.to_json(),
+        "versions": _versions(),
+        "sha256": sha256,
+    }
+
+
+def read_card(output: Path) -> dict[str, Any]:
+    """The card of a released table."""
+    path = card_path(output)
+    try:
+        data: Any = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileError(f"{output} has no card; expected {path.name} beside it, made by 'statveil release'.") from None
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror or error}.") from None
+    except (ValueError, RecursionError):
+        raise FileError(f"{path} is not a card: it is no valid JSON.") from None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise FileError(f"{path} is not a statveil card (no format {FORMAT!r}).")
+    version = data.get("version")
+    if not isinstance(version, int) or version > VERSION:
+        raise FileError(f"{path} has card version {version!r}; this statveil reads up to {VERSION}. Upgrade statveil.")
+    return data
+
+
+def plan_of(card: dict[str, Any], source: str) -> Plan:
+    """The plan on a card."""
+    try:
+        return Plan.from_json(card["plan"])
+    except (StatveilError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise FileError(f"the plan on {source} is damaged: {error}") from None
+
+
+def _assumptions(plan: Plan) -> list[str]:
+    known = plan.problem.known
+    lines = [
+        "Outsiders believe no more than the stated prior; someone who knows more guesses better.",
+        "Nobody knows a true record and finds its row: that would show how far the column was moved.",
+        "No other column tells the released one (a copy, a multiple, a sum). Other columns were left as they were.",
+        "The same column is not released again under another plan or another seed.",
+    ]
+    if known.spacing is None and not known.fixed_points and plan.mode not in ("rank", "category", "unit"):
+        lines.append("Nobody knows a bound, a step or a frequent value of such columns: none was declared.")
+    if plan.mode == "lattice":
+        lines.append("The receiver learns the statistic up to whole steps; the stated risk accounts for that.")
+    if plan.mode == "rank":
+        lines.append("The column was redrawn from the stated model; only the order of its rows is the original's.")
+    if plan.mode == "unit":
+        lines.append("The counts follow the stated family.")
+    return lines
+
+
+def _versions() -> dict[str, str]:
+    import numpy
+    import polars
+
+    from statveil import __version__
+
+    return {
+        "statveil": __version__,
+        "python": platform.python_version(),
+        "numpy": numpy.__version__,
+        "polars": polars.__version__,
+    }

@@ -1,0 +1,212 @@
+"""Files with typed columns (Parquet, Arrow) and folders of them, streamed by Polars."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import chain, groupby
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+from polars.exceptions import PanicException, PolarsError
+from polars.io.plugins import register_io_source
+
+from statveil.errors import FileError
+from statveil.tables.blocks import BLOCK, Array
+from statveil.tables.files.failures import cannot_read, cannot_write
+from statveil.tables.files.released import read_rows, released_dtype, released_rows
+from statveil.tables.files.table_file import Progress, TableFile
+from statveil.tables.maps.column_map import ColumnMap
+from statveil.tables.series import ColumnType, column_type
+
+__all__ = ["ColumnarFile", "ColumnarParts"]
+
+# a panic of the engine (for example on a type it does not know) is not an Exception
+_ENGINE_FAILURES = (PolarsError, PanicException, OSError)
+_LARGEST_PRECISION = 38
+
+
+class ColumnarParts(TableFile):
+    """One or more files of typed columns that together are one table.
+
+    Blocks are those of the concatenation: a block may begin in one file and end in the next.
+    """
+
+    @abstractmethod
+    def _parts(self) -> Sequence[ColumnarFile]:
+        """The files in row order."""
+
+    @abstractmethod
+    def _targets(self, target: Path) -> Sequence[Path]:
+        """Where each file is written."""
+
+    def blocks(
+        self, column: str, *, labels: Sequence[str] | None = None, progress: Progress | None = None
+    ) -> Iterator[Array]:
+        self._check(column, labels)
+        return self._blocks(column, labels, progress)
+
+    def _blocks(self, column: str, labels: Sequence[str] | None, progress: Progress | None) -> Iterator[Array]:
+        for pieces in _in_blocks(self._batches(column)):
+            rows = [read_rows(batch.to_series(), labels) for _, batch in pieces]
+            block = rows[0] if len(rows) == 1 else np.concatenate(rows)
+            yield block
+            if progress:
+                progress(len(block))
+
+    def write(
+        self,
+        target: Path,
+        column: str,
+        column_map: ColumnMap,
+        *,
+        labels: Sequence[str] | None = None,
+        round_digits: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self._check(column, labels)
+
+        def released() -> Generator[tuple[int, pl.DataFrame], None, None]:
+            for index, pieces in enumerate(_in_blocks(self._batches(None))):
+                originals = [batch.get_column(column) for _, batch in pieces]
+                fresh = released_rows(originals, column_map, index, labels=labels, round_digits=round_digits)
+                for (part, batch), series in zip(pieces, fresh, strict=True):
+                    yield part, batch.replace_column(batch.get_column_index(column), series)
+                if progress:
+                    progress(sum(len(series) for series in fresh))
+
+        parts, targets = self._parts(), self._targets(target)
+        frames = released()
+        try:
+            by_part = groupby(frames, key=lambda piece: piece[0])
+            following = next(by_part, None)
+            for number, (part, path) in enumerate(zip(parts, targets, strict=True)):
+                if following is not None and following[0] == number:
+                    part._sink_rows((frame for _, frame in following[1]), path, column, column_map.whole, labels)
+                    following = next(by_part, None)
+                else:  # a file without rows keeps its place and its columns
+                    part._sink_rows(iter(()), path, column, column_map.whole, labels)
+        finally:
+            with suppress(ValueError):  # a thread of the engine may still be in it after an error
+                frames.close()
+
+    def _check(self, column: str, labels: Sequence[str] | None) -> None:
+        """An error unless the column is there and of a usable kind."""
+        self.position(column)
+        found = self.type_of(column)
+        if labels is None:
+            self._refuse_unless_numbers(column, found)
+
+    def _batches(self, column: str | None) -> Iterator[tuple[int, pl.DataFrame]]:
+        """Batches of rows of all files in order, each with its file's number; all columns unless one is named."""
+        return chain.from_iterable(
+            ((number, batch) for batch in part._read(column)) for number, part in enumerate(self._parts())
+        )
+
+
+class ColumnarFile(ColumnarParts):
+    """One file of typed columns."""
+
+    what: ClassVar[str]
+    """The format with its article, for messages."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.notes = []
+        try:
+            self.schema = self._scan().collect_schema()
+            self.rows = int(self._scan().select(pl.len()).collect().item())
+        except _ENGINE_FAILURES as error:
+            raise cannot_read(path, error, self.what) from None
+        self.names = list(self.schema)
+        for name, dtype in self.schema.items():
+            # the engine reads such a column but stops the process's thread when it writes it
+            if isinstance(dtype, pl.Decimal) and dtype.precision > _LARGEST_PRECISION:
+                raise FileError(
+                    f"cannot read {path}: column {name!r} holds decimals of more than {_LARGEST_PRECISION} digits. "
+                    "Cast them to fewer digits first."
+                )
+
+    @abstractmethod
+    def _scan(self) -> pl.LazyFrame:
+        """The file, not yet read."""
+
+    @abstractmethod
+    def _sink(self, frame: pl.LazyFrame, target: Path) -> None:
+        """Write the rows in the file's own format."""
+
+    def _parts(self) -> Sequence[ColumnarFile]:
+        return (self,)
+
+    def _targets(self, target: Path) -> Sequence[Path]:
+        return (target,)
+
+    def type_of(self, column: str) -> ColumnType:
+        self.position(column)
+        return column_type(self.schema[column])
+
+    def numeric_columns(self) -> list[str]:
+        return [name for name, dtype in self.schema.items() if column_type(dtype).numeric]
+
+    def _read(self, column: str | None) -> Iterator[pl.DataFrame]:
+        """Batches of rows in order."""
+        # by number: a name such as "*" or "^a.*$" would be taken for a pattern
+        scan = self._scan() if column is None else self._scan().select(pl.nth(self.position(column)))
+        try:
+            yield from scan.collect_batches(maintain_order=True, chunk_size=BLOCK, engine="streaming")
+        except _ENGINE_FAILURES as error:
+            raise cannot_read(self.path, error, self.what) from None
+
+    def _sink_rows(
+        self, frames: Iterator[pl.DataFrame], target: Path, column: str, whole: bool, labels: Sequence[str] | None
+    ) -> None:
+        """Write the frames; what fails in producing them comes out as it was raised."""
+        schema = dict(self.schema)
+        schema[column] = released_dtype(self.schema[column], whole=whole, labels=labels)
+        raised: list[BaseException] = []
+
+        def source(*_: object) -> Iterator[pl.DataFrame]:
+            try:
+                yield from frames
+            except GeneratorExit:
+                raise
+            except BaseException as error:
+                raised.append(error)
+                raise
+
+        try:
+            self._sink(register_io_source(source, schema=schema), target)
+        except BaseException as error:
+            if raised:
+                raise raised[0] from None
+            if isinstance(error, _ENGINE_FAILURES):
+                raise cannot_write(target, error) from None
+            raise
+
+
+def _in_blocks(batches: Iterable[tuple[int, pl.DataFrame]]) -> Iterator[list[tuple[int, pl.DataFrame]]]:
+    """Batches of any length as pieces that together have exactly ``BLOCK`` rows (the last block has the rest)."""
+    held: list[tuple[int, pl.DataFrame]] = []
+    size = 0
+    for part, batch in batches:
+        start = 0
+        while size + len(batch) - start >= BLOCK:
+            stop = start + BLOCK - size
+            yield _merged([*held, (part, batch[start:stop])])
+            held, size, start = [], 0, stop
+        if start < len(batch):
+            held.append((part, batch[start:]))
+            size += len(batch) - start
+    if size:
+        yield _merged(held)
+
+
+def _merged(pieces: list[tuple[int, pl.DataFrame]]) -> list[tuple[int, pl.DataFrame]]:
+    """Neighbouring pieces of the same file as one."""
+    return [
+        (part, pl.concat([batch for _, batch in group], rechunk=False))
+        for part, group in groupby(pieces, key=lambda piece: piece[0])
+    ]

@@ -1,0 +1,260 @@
+"""CSV files, plain or compressed by gzip."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, ClassVar, cast
+
+import numpy as np
+import polars as pl
+
+from statveil.errors import ColumnError
+from statveil.tables.blocks import Array
+from statveil.tables.files.csv_header import not_utf8, read_header
+from statveil.tables.files.csv_numbers import (
+    Form,
+    contents,
+    in_quotes,
+    missing_marks,
+    numbers,
+    numbers_as_text,
+    refuse_beyond_exact,
+)
+from statveil.tables.files.csv_records import Records, in_blocks, read_records
+from statveil.tables.files.failures import cannot_read, cannot_write
+from statveil.tables.files.table_file import Progress, TableFile
+from statveil.tables.maps.column_map import ColumnMap
+from statveil.tables.rounding_digits import rounded
+from statveil.tables.series import ColumnType, codes_of
+
+__all__ = ["CsvFile"]
+
+_GUESS_BYTES = 1 << 18
+
+
+class CsvFile(TableFile):
+    """A CSV or TSV file. All bytes but those of the column's own fields are written back as they were read."""
+
+    suffixes: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rows = None
+        self.notes = []
+        name = path.name.lower()
+        self._packed = name.endswith(".gz")
+        with self._opened() as source:
+            self._header = read_header(source, path, "\t" if ".tsv" in name[-7:] else None)
+        self.names = self._header.names
+        self._forms: dict[str, Form] = {}
+
+    # --- what the columns hold ------------------------------------------------------------------
+    def type_of(self, column: str) -> ColumnType:
+        kind = self._form(column).kind
+        return ColumnType(kind=kind, name="true/false" if kind == "boolean" else kind)
+
+    def _form(self, column: str) -> Form:
+        """How the column is written, from one pass over it."""
+        position = self.position(column)
+        if column not in self._forms:
+            form, rows = Form(), 0
+            for records in self._records(position):
+                rows += len(records)
+                form.see(contents(records.fields()))
+                if form.settled:
+                    break
+            else:
+                self.rows = rows
+            self._forms[column] = form
+        return self._forms[column]
+
+    def numeric_columns(self) -> list[str]:
+        with self._opened() as source:
+            source.read(len(self._header.raw))
+            text = source.read(_GUESS_BYTES).decode("utf-8", errors="replace")
+        whole = text[: text.rfind("\n") + 1] or text
+        try:
+            rows = list(csv.reader(io.StringIO(whole, newline=""), delimiter=self._header.separator))
+        except csv.Error:  # only a guess
+            return []
+        columns = zip(*(row for row in rows if len(row) == len(self.names)), strict=True)
+        found = []
+        for name, column in zip(self.names, columns, strict=False):  # no columns where there are no rows
+            form = Form()
+            form.see(pl.Series(column, dtype=pl.String))
+            if form.numeric and form.values:
+                found.append(name)
+        return found
+
+    # --- reading --------------------------------------------------------------------------------
+    def blocks(
+        self, column: str, *, labels: Sequence[str] | None = None, progress: Progress | None = None
+    ) -> Iterator[Array]:
+        return self._blocks(column, self.position(column), labels, progress)
+
+    def _blocks(
+        self, column: str, position: int, labels: Sequence[str] | None, progress: Progress | None
+    ) -> Iterator[Array]:
+        done = 0
+        for pieces in in_blocks(self._records(position)):
+            fields = [field for piece in pieces for field in piece.fields()]
+            if fields:
+                yield self._values(contents(fields), column, done, labels)
+                done += len(fields)
+                if progress:
+                    progress(len(fields))
+        self.rows = done
+
+    def _values(self, text: pl.Series, column: str, done: int, labels: Sequence[str] | None) -> Array:
+        """The rows as a map sees them."""
+        if labels is not None:
+            # a mark of a missing value is a category where the plan says so
+            missing = missing_marks(text) & ~text.is_in(list(labels))
+            return codes_of(pl.select(pl.when(~missing).then(text)).to_series().alias(column), labels)
+        values, wrong = numbers(text)
+        if wrong is not None:
+            raise ColumnError(
+                f"row {done + wrong + 1} of column {column!r} holds text where a number is expected; mend it, leave it "
+                "empty if it is missing, or plan for categories with --labels."
+            )
+        refuse_beyond_exact(text, values, column)
+        return values
+
+    def _records(self, position: int) -> Iterator[Records]:
+        """All records, checked to be text."""
+        with self._opened() as source:
+            source.read(len(self._header.raw))
+            yield from read_records(
+                _Utf8(source, self.path),
+                name=str(self.path),
+                line=self._header.raw.count(b"\n") + 1,
+                separator=self._header.separator.encode(),
+                columns=len(self.names),
+                position=position,
+            )
+
+    @contextmanager
+    def _opened(self) -> Iterator[BinaryIO]:
+        """The file's content; what fails in reading it is a sentence."""
+        try:
+            with cast(BinaryIO, gzip.open(self.path)) if self._packed else self.path.open("rb") as source:
+                yield source
+        except (EOFError, gzip.BadGzipFile, zlib.error):
+            raise cannot_read(self.path, ValueError(), "a whole gzip") from None
+        except OSError as error:
+            raise cannot_read(self.path, error, "a CSV") from None
+
+    # --- writing --------------------------------------------------------------------------------
+    def write(
+        self,
+        target: Path,
+        column: str,
+        column_map: ColumnMap,
+        *,
+        labels: Sequence[str] | None = None,
+        round_digits: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        position = self.position(column)
+        # how the column is written matters only to a map that keeps whole numbers; others are spared the pass
+        form = self._form(column) if labels is None and column_map.whole else Form()
+        out = _released(self, column, position, column_map, form, labels, round_digits, progress)
+        try:
+            with target.open("wb") as file:
+                if self._packed:  # neither the name nor the time of the file goes into it
+                    with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
+                        _copy(out, cast(BinaryIO, packed))
+                else:
+                    _copy(out, file)
+        except OSError as error:
+            raise cannot_write(target, error) from None
+
+
+def _copy(parts: Iterator[bytes], file: BinaryIO) -> None:
+    for part in parts:
+        file.write(part)
+
+
+def _released(
+    table: CsvFile,
+    column: str,
+    position: int,
+    column_map: ColumnMap,
+    form: Form,
+    labels: Sequence[str] | None,
+    round_digits: int | None,
+    progress: Progress | None,
+) -> Iterator[bytes]:
+    """The bytes of the file with the column released."""
+    yield table._header.raw
+    done = 0
+    for index, pieces in enumerate(in_blocks(table._records(position))):
+        fields = [field for piece in pieces for field in piece.fields()]
+        if fields:
+            values = table._values(contents(fields), column, done, labels)
+            released = column_map.block(values, index)
+            if labels is None:
+                fresh = _fresh_numbers(values, rounded(released, round_digits), form, column, whole=column_map.whole)
+            else:
+                fresh = _fresh_labels(values, released, labels, table._header.separator)
+            for row, text in fresh:
+                # a row that lost its quotes would tell that it was changed
+                fields[row] = in_quotes(text) if fields[row][:1] == b'"' and text[:1] != b'"' else text
+        start = 0
+        for piece in pieces:
+            yield piece.with_fields(fields[start : start + len(piece)])
+            start += len(piece)
+        done += len(fields)
+        if progress and fields:
+            progress(len(fields))
+    table.rows = done
+
+
+def _fresh_numbers(
+    values: Array, released: Array, form: Form, column: str, *, whole: bool
+) -> Iterator[tuple[int, bytes]]:
+    """Rows and their new text: finite numbers only.
+
+    A number that the map leaves alone keeps its text, but not where the map moves some rows and not others within
+    one lattice: there ``007`` beside ``8`` would tell which rows were moved, so all are written in one form.
+    """
+    touched = np.isfinite(values) if whole else np.isfinite(values) & (released != values)
+    rows = np.flatnonzero(touched)
+    return zip(rows.tolist(), numbers_as_text(released[rows], form, column, whole=whole), strict=True)
+
+
+def _fresh_labels(before: Array, after: Array, labels: Sequence[str], separator: str) -> Iterator[tuple[int, bytes]]:
+    """Rows whose category changed and their new text, in quotes where it needs them."""
+    needs = ('"', "\n", "\r", separator)
+    texts = [label.encode() for label in labels]
+    texts = [
+        in_quotes(text) if not text or any(mark in label for mark in needs) else text
+        for text, label in zip(texts, labels, strict=True)
+    ]
+    rows = np.flatnonzero(np.isfinite(before) & (before != after))
+    return ((row, texts[int(after[row])]) for row in rows.tolist())
+
+
+class _Utf8:
+    """A binary file that must be text in UTF-8."""
+
+    def __init__(self, source: BinaryIO, path: Path) -> None:
+        self._source = source
+        self._path = path
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+
+    def read(self, size: int, /) -> bytes:
+        """Bytes, checked."""
+        chunk = self._source.read(size)
+        try:
+            self._decoder.decode(chunk, final=not chunk)
+        except UnicodeDecodeError:
+            raise not_utf8(self._path) from None
+        return chunk

@@ -1,0 +1,83 @@
+"""The first record of a CSV file: names, separator, where the rows begin."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from statveil.errors import FileError
+from statveil.tables.files.csv_records import CHUNK, LONGEST_RECORD, Source
+
+__all__ = ["Header", "read_header"]
+
+_BOM = b"\xef\xbb\xbf"
+_SEPARATORS = ",;\t|"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """The header as it stands in the file.
+
+    Parameters
+    ----------
+    raw : bytes
+        Its bytes with the line end, and with the mark of UTF-8 if there is one.
+    names : list of str
+        Column names as given, also empty and repeated ones.
+    separator : str
+        What stands between two fields.
+    """
+
+    raw: bytes
+    names: list[str]
+    separator: str
+
+
+def read_header(source: Source, path: Path, separator: str | None) -> Header:
+    """Read the first record; without a given separator, the comma unless it does not occur."""
+    raw = _first_record(source, path)
+    text = raw.removeprefix(_BOM).decode("utf-8")
+    if "\0" in text:
+        raise FileError(f"cannot read {path}: it is not a text file. Check that its suffix says what it is.")
+    line = text.removesuffix("\n").removesuffix("\r")
+    outside = re.sub(r'"(?:[^"]|"")*"', "", line)
+    if "\r" in outside:
+        raise FileError(
+            f"cannot read {path}: its lines end with carriage returns alone. Save it with line ends of Unix or Windows."
+        )
+    if not line.strip():
+        raise FileError(f"cannot read {path}: its first line is blank. The first line must name the columns.")
+    found = separator or max(_SEPARATORS, key=lambda mark: (mark == "," and "," in outside, outside.count(mark)))
+    names = next(csv.reader([line], delimiter=found))
+    return Header(raw=raw, names=names, separator=found)
+
+
+def not_utf8(path: Path) -> FileError:
+    """A file in another encoding, or not text at all."""
+    return FileError(f"cannot read {path}: it is not text in UTF-8. Save it as UTF-8, or check what its suffix says.")
+
+
+def _first_record(source: Source, path: Path) -> bytes:
+    """Bytes up to the first line end that is not inside quotes."""
+    buffer = b""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    while True:
+        chunk = source.read(CHUNK)
+        buffer += chunk
+        try:  # the rest of the chunk too: what is no text at all is better refused here than as a strange header
+            decoder.decode(chunk, final=not chunk)
+        except UnicodeDecodeError:
+            raise not_utf8(path) from None
+        end = -1
+        while (end := buffer.find(b"\n", end + 1)) >= 0:
+            if buffer.count(b'"', 0, end) % 2 == 0:
+                return buffer[: end + 1]
+        if not chunk:
+            if buffer.count(b'"') % 2:
+                raise FileError(f"cannot read {path}: its header has an opening quote without a closing one.")
+            return buffer
+        if len(buffer) > LONGEST_RECORD:
+            raise FileError(f"cannot read {path}: its first line does not end. Check that its suffix says what it is.")

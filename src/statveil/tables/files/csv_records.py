@@ -1,0 +1,220 @@
+"""Records of a CSV file as they stand in the file, with the place of one field in each of them.
+
+The bytes around that field are never taken apart, so whatever the other columns hold is written back as it was read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statveil.errors import FileError
+from statveil.tables.blocks import BLOCK
+
+__all__ = ["Records", "in_blocks", "read_records"]
+
+CHUNK = 1 << 22
+LONGEST_RECORD = 1 << 26
+"""An opening quote without a closing one would otherwise pull the whole file into memory."""
+
+_QUOTE, _NEWLINE, _RETURN = b'"\n\r'
+_Positions = NDArray[np.int64]
+
+
+class Source(Protocol):
+    """A binary file."""
+
+    def read(self, size: int, /) -> bytes:
+        """Up to ``size`` bytes; none at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Whole records of the file.
+
+    Parameters
+    ----------
+    raw : bytes
+        The records with their line ends, and blank lines between them.
+    starts, ends : array
+        Where the field of each record begins and ends in ``raw``, quotes included.
+    stops : array
+        Where each record ends, its line end included.
+    """
+
+    raw: bytes
+    starts: _Positions
+    ends: _Positions
+    stops: _Positions
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def fields(self) -> list[bytes]:
+        """The field of each record, quotes included."""
+        raw = self.raw
+        return [raw[start:end] for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True)]
+
+    def with_fields(self, fresh: list[bytes]) -> bytes:
+        """The records with other fields in the same places."""
+        raw, before = self.raw, 0
+        out: list[bytes] = []
+        for start, end, field in zip(self.starts.tolist(), self.ends.tolist(), fresh, strict=True):
+            out.append(raw[before:start])
+            out.append(field)
+            before = end
+        out.append(raw[before:])
+        return b"".join(out)
+
+    def split(self, count: int) -> tuple[Records, Records]:
+        """The first ``count`` records, and the rest."""
+        border = int(self.stops[count - 1])
+        first = Records(self.raw[:border], self.starts[:count], self.ends[:count], self.stops[:count])
+        rest = (part[count:] - border for part in (self.starts, self.ends, self.stops))
+        return first, Records(self.raw[border:], *rest)
+
+
+def in_blocks(chunks: Iterable[Records]) -> Iterator[list[Records]]:
+    """Records in pieces that together have ``BLOCK`` rows; the last block has the rest and may have no rows."""
+    held: list[Records] = []
+    size = 0
+    for chunk in chunks:
+        while size + len(chunk) >= BLOCK:
+            first, chunk = chunk.split(BLOCK - size)
+            yield [*held, first]
+            held, size = [], 0
+        held.append(chunk)
+        size += len(chunk)
+    if held:
+        yield held
+
+
+def read_records(
+    source: Source, *, name: str, line: int, separator: bytes, columns: int, position: int
+) -> Iterator[Records]:
+    """All records after the header.
+
+    Parameters
+    ----------
+    source : binary file
+        The file, after its header.
+    name : str
+        Its name, for messages.
+    line : int
+        The number of its next line, for messages.
+    separator : bytes
+        What stands between two fields.
+    columns : int
+        How many fields the header has, and so every record.
+    position : int
+        Which field is asked for.
+    """
+    rest = b""
+    while True:
+        chunk = source.read(CHUNK)
+        buffer = rest + chunk
+        if not buffer:
+            return
+        # the last record may lack its line end; one is lent to it here and taken back below
+        lent = not chunk and not buffer.endswith(b"\n")
+        text = buffer + b"\n" if lent else buffer
+        marks = _delimiters(text, separator)
+        if not len(marks):
+            if not chunk or len(buffer) > LONGEST_RECORD:
+                raise FileError(
+                    f"cannot read {name}: the record at line {line} has an opening quote without a closing one. "
+                    "Mend the quotes there."
+                )
+            rest = buffer
+            continue
+        records = _records(text, marks, columns, position, name, line)
+        stop = int(marks[-1]) + 1
+        line += text.count(b"\n", 0, stop)
+        rest = buffer[stop:]
+        yield Records(records.raw[:-1], records.starts, records.ends, records.stops) if lent and not rest else records
+
+
+def _records(text: bytes, marks: _Positions, columns: int, position: int, name: str, line: int) -> Records:
+    """The place of one field in each record, from the places of all separators and line ends."""
+    data = np.frombuffer(text, dtype=np.uint8)
+    newlines = np.flatnonzero(data[marks] == _NEWLINE)
+    counts = np.diff(newlines, prepend=-1)
+    if columns > 1 and (counts == 1).any():  # with one column a blank line is a row with a missing value
+        stops = marks[newlines]
+        sizes = np.diff(stops, prepend=-1) - 1
+        blank = (sizes == 0) | ((sizes == 1) & (data[stops - 1] == _RETURN))
+        newlines, counts = newlines[~blank], counts[~blank]
+    wrong = np.flatnonzero(counts != columns)
+    if len(wrong):
+        first = int(newlines[wrong[0]] - counts[wrong[0]])
+        begin = int(marks[first]) + 1 if first >= 0 else 0
+        at = line + text.count(b"\n", 0, begin)
+        raise FileError(
+            f"line {at} of {name} has {counts[wrong[0]]} field(s), but the header has "
+            f"{columns}. Mend that line; a field that holds the separator must be in quotes."
+        )
+    before = newlines - columns + position
+    starts = np.where(before >= 0, marks[np.maximum(before, 0)] + 1, 0)
+    ends = marks[before + 1]
+    if position == columns - 1:  # a line may end with a carriage return as well
+        ends = ends - ((ends > starts) & (data[np.maximum(ends - 1, 0)] == _RETURN))
+    stop = int(marks[-1]) + 1
+    return Records(text[:stop], starts, ends, marks[newlines] + 1)
+
+
+def _delimiters(text: bytes, separator: bytes) -> _Positions:
+    """Places of the separators and line ends that are not inside quotes, up to the last whole record."""
+    data = np.frombuffer(text, dtype=np.uint8)
+    hits = (data == separator[0]) | (data == _NEWLINE)
+    if b'"' not in text:
+        return _up_to_last_newline(data, np.flatnonzero(hits))
+    quotes = data == _QUOTE
+    # one bit of the running count of quotes says whether a byte is inside them
+    hits &= (np.cumsum(quotes, dtype=np.uint8) & 1) == 0
+    marks = _up_to_last_newline(data, np.flatnonzero(hits))
+    if len(marks) and _quotes_are_plain(data, np.flatnonzero(quotes[: marks[-1]]), separator[0]):
+        return marks
+    return _delimiters_one_by_one(text, data, separator)
+
+
+def _up_to_last_newline(data: NDArray[np.uint8], marks: _Positions) -> _Positions:
+    """The places that belong to whole records."""
+    last = np.flatnonzero(data[marks] == _NEWLINE)[-1:]
+    return marks[: last[0] + 1] if len(last) else marks[:0]
+
+
+def _quotes_are_plain(data: NDArray[np.uint8], quotes: _Positions, separator: int) -> bool:
+    """Whether quotes stand only where a quoted field begins, ends, or doubles one; then counting them is enough."""
+    opening, closing = quotes[0::2], quotes[1::2]
+    before = data[np.maximum(opening - 1, 0)]
+    after = data[closing + 1]
+    further = data[np.minimum(closing + 2, len(data) - 1)]
+    begins = (opening == 0) | (before == separator) | (before == _NEWLINE) | (before == _QUOTE)
+    closes = (after == separator) | (after == _NEWLINE) | (after == _QUOTE)
+    return bool(begins.all() and (closes | ((after == _RETURN) & (further == _NEWLINE))).all())
+
+
+def _delimiters_one_by_one(text: bytes, data: NDArray[np.uint8], separator: bytes) -> _Positions:
+    """The same for text with stray quotes such as ``5" pipe``: a quote counts only at the beginning of a field."""
+    ends: list[int] = []
+    reached = 0
+    for match in _field_pattern(separator).finditer(text):
+        if match.start() != reached:  # a quoted field that does not end here
+            break
+        reached = match.end()
+        ends.append(reached - 1)
+    return _up_to_last_newline(data, np.array(ends, dtype=np.int64))
+
+
+@lru_cache
+def _field_pattern(separator: bytes) -> re.Pattern[bytes]:
+    """A field and what ends it."""
+    plain = rb"[^" + re.escape(separator) + rb"\n]*+"
+    quoted = rb'"(?:[^"]++|"")*+"' + plain
+    return re.compile(rb"(?:" + quoted + rb'|(?!")' + plain + rb")[" + re.escape(separator) + rb"\n]")

@@ -1,0 +1,300 @@
+"""Excel workbooks (.xlsx): the values of the first sheet."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from statveil.errors import ColumnError, FileError, StatveilError
+from statveil.tables.blocks import BLOCK, Array
+from statveil.tables.files.excel_values import (
+    ExcelForm,
+    categories,
+    numbers,
+    refuse_beyond_exact,
+    released_numbers,
+    written_cell,
+)
+from statveil.tables.files.failures import cannot_read, cannot_write
+from statveil.tables.files.table_file import Progress, TableFile
+from statveil.tables.maps.column_map import ColumnMap
+from statveil.tables.rounding_digits import rounded
+from statveil.tables.series import ColumnType, codes_of, label_values
+
+__all__ = ["ExcelFile"]
+
+_GUESS_ROWS = 1000
+_Row = tuple[Any, ...]
+
+
+class ExcelFile(TableFile):
+    """The first sheet of a workbook; its first row names the columns.
+
+    A new workbook with that sheet's values is written. Other sheets, properties, comments, formulas and their stored
+    results may hold the secret and are not carried over.
+    """
+
+    suffixes: ClassVar[tuple[str, ...]] = (".xlsx",)
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rows = None
+        self.notes = []
+        self._forms: dict[str, ExcelForm] = {}
+        with self._sheet() as (book, sheet):
+            first = next(sheet.iter_rows(max_row=1), ())
+            self._title = str(sheet.title)
+            sheets = len(book.sheetnames)
+        # cells beyond the last name, kept by some programs for their colour alone, are no columns
+        named = [number for number, cell in enumerate(first, 1) if cell.value not in (None, "")]
+        if not named:
+            raise FileError(f"cannot read {path}: the first row of its first sheet is blank. It must name the columns.")
+        self.names = ["" if cell.value is None else str(cell.value) for cell in first[: named[-1]]]
+        if sheets > 1:
+            self.notes.append(
+                f"only the first of {sheets} sheets is read and written; the others are not carried over."
+            )
+        self._formulas = _has_formulas(path)
+        if self._formulas:
+            self.notes.append("formulas are written as the values they last had, and as nothing where none is stored.")
+
+    # --- what the columns hold ------------------------------------------------------------------
+    def type_of(self, column: str) -> ColumnType:
+        kind = self._form(column).kind
+        return ColumnType(kind=kind, name={"boolean": "true/false", "other": "date or time"}.get(kind, kind))
+
+    def _form(self, column: str) -> ExcelForm:
+        """What the cells of the column are, from one pass over them."""
+        position = self.position(column)
+        if column not in self._forms:
+            if self._formulas:
+                self._refuse_formulas_without_value(column, position)
+            form = ExcelForm()
+            for cells in self._cells(position):
+                form.see(cells)
+            self._forms[column] = form
+        return self._forms[column]
+
+    def numeric_columns(self) -> list[str]:
+        forms = [ExcelForm() for _ in self.names]
+        for row in islice(self._rows(), _GUESS_ROWS):
+            for form, cell in zip(forms, row, strict=True):
+                form.see([cell])
+        return [name for name, form in zip(self.names, forms, strict=True) if form.numeric and form.values]
+
+    def _refuse_formulas_without_value(self, column: str, position: int) -> None:
+        """An error where a formula of the column has no stored result: its number is not in the file."""
+        with self._sheet() as (_, values), self._sheet(data_only=False) as (_, formulas):
+            area = {"min_row": 2, "min_col": position + 1, "max_col": position + 1}
+            pairs = zip(values.iter_rows(**area), formulas.iter_rows(**area), strict=False)
+            for number, (value, formula) in enumerate(pairs, 2):
+                if value and formula and value[0].value is None and formula[0].data_type == "f":
+                    raise ColumnError(
+                        f"row {number} of column {column!r} holds a formula without a stored result; open the workbook "
+                        "in a spreadsheet program, save it there, and try again."
+                    )
+
+    # --- reading --------------------------------------------------------------------------------
+    def blocks(
+        self, column: str, *, labels: Sequence[str] | None = None, progress: Progress | None = None
+    ) -> Iterator[Array]:
+        self._check(column, labels)
+        return self._blocks(column, labels, progress)
+
+    def _blocks(self, column: str, labels: Sequence[str] | None, progress: Progress | None) -> Iterator[Array]:
+        done = 0
+        for cells in self._cells(self.position(column)):
+            yield self._values(cells, column, done, labels)
+            done += len(cells)
+            if progress:
+                progress(len(cells))
+        self.rows = done
+
+    def _check(self, column: str, labels: Sequence[str] | None) -> None:
+        """An error unless the column can be read as asked."""
+        form = self._form(column)
+        if labels is None and form.first_text is None:
+            self._refuse_unless_numbers(column, self.type_of(column))
+
+    def _values(self, cells: Sequence[Any], column: str, done: int, labels: Sequence[str] | None) -> Array:
+        """The rows as a map sees them."""
+        if labels is not None:
+            form = self._form(column)
+            if form.kind == "integer":
+                refuse_beyond_exact(cells, numbers(cells)[0], column)
+            return codes_of(categories(cells, column, labels, form), labels)
+        values, wrong = numbers(cells)
+        if wrong is not None:
+            raise ColumnError(
+                f"row {done + wrong + 2} of column {column!r} holds text where a number is expected; mend it, leave it "
+                "empty if it is missing, or plan for categories with --labels."
+            )
+        refuse_beyond_exact(cells, values, column)
+        return values
+
+    def _cells(self, position: int) -> Iterator[list[Any]]:
+        """The column's cells in blocks."""
+        rows = self._rows()
+        while block := [row[position] for row in islice(rows, BLOCK)]:
+            yield block
+
+    def _rows(self) -> Iterator[_Row]:
+        """All rows after the header, each with as many cells as there are names; None where there is no cell."""
+        width = len(self.names)
+        with self._sheet() as (_, sheet):
+            cells = sheet.iter_rows(min_row=2)
+            number = 2
+            # openpyxl warns of odd cells one by one; the filter must not stay set while others run
+            while batch := _quietly(cells, 1024):
+                for row in batch:
+                    if any(cell.value is not None for cell in row[width:]):
+                        raise FileError(
+                            f"row {number} of the first sheet of {self.path} has more cells than the {width} column "
+                            "name(s) in its first row; name these columns or clear the cells."
+                        )
+                    yield tuple(row[:width]) + (None,) * (width - len(row))
+                    number += 1
+
+    @contextmanager
+    def _sheet(self, *, data_only: bool = True) -> Iterator[tuple[Any, Any]]:
+        """The workbook and its first sheet, opened for one pass."""
+        openpyxl = _openpyxl()
+        book = None
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                book = openpyxl.load_workbook(self.path, read_only=True, data_only=data_only, keep_links=False)
+            if not book.worksheets:
+                raise FileError(f"cannot read {self.path}: the workbook has no sheet of cells.")
+            sheet = book.worksheets[0]
+            sheet.reset_dimensions()  # what the file says of its size is often wrong
+            yield book, sheet
+        except StatveilError:
+            raise
+        except Exception as error:  # openpyxl raises whatever the broken place makes it raise
+            raise cannot_read(self.path, error, "an Excel") from None
+        finally:
+            if book is not None:
+                book.close()
+
+    # --- writing --------------------------------------------------------------------------------
+    def write(
+        self,
+        target: Path,
+        column: str,
+        column_map: ColumnMap,
+        *,
+        labels: Sequence[str] | None = None,
+        round_digits: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self._check(column, labels)
+        rows = self._released(column, column_map, labels, round_digits, progress)
+        book = _openpyxl().Workbook(write_only=True)
+        sheet = book.create_sheet(self._title)
+        try:
+            sheet.append(list(self.names))
+            for row in rows:
+                sheet.append([written_cell(sheet, cell, value) for cell, value in row])
+            writer = importlib.import_module("openpyxl.writer.excel").ExcelWriter
+            with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+                writer(book, archive).save()
+        except BaseException as error:
+            _remove_temporary(sheet)
+            if isinstance(error, OSError):
+                raise cannot_write(target, error) from None
+            raise
+
+    def _released(
+        self,
+        column: str,
+        column_map: ColumnMap,
+        labels: Sequence[str] | None,
+        round_digits: int | None,
+        progress: Progress | None,
+    ) -> Iterator[list[tuple[Any, Any]]]:
+        """Rows as pairs of the original cell and the value to write."""
+        position = self.position(column)
+        whole = column_map.whole and self._form(column).kind == "integer"
+        names = [] if labels is None else label_values(labels, self._form(column).dtype).to_list()
+        rows, index, done = self._rows(), 0, 0
+        while block := list(islice(rows, BLOCK)):
+            cells = [row[position] for row in block]
+            before = self._values(cells, column, done, labels)
+            after = column_map.block(before, index)
+            fresh: list[Any] = [None if cell is None else cell.value for cell in cells]
+            if labels is None:
+                after = rounded(after, round_digits)
+                touched = np.flatnonzero(np.isfinite(before))
+                for number, value in zip(
+                    touched.tolist(), released_numbers(after[touched], column, whole), strict=True
+                ):
+                    fresh[number] = value
+            else:
+                for number in np.flatnonzero(np.isfinite(before) & (before != after)).tolist():
+                    fresh[number] = names[int(after[number])]
+            for row, value in zip(block, fresh, strict=True):
+                yield [
+                    (cell, value if place == position else None if cell is None else cell.value)
+                    for place, cell in enumerate(row)
+                ]
+            index += 1
+            done += len(block)
+            if progress:
+                progress(len(block))
+        self.rows = done
+
+
+def _openpyxl() -> Any:
+    """The library that reads workbooks, which not every installation has."""
+    try:
+        return importlib.import_module("openpyxl")
+    except ImportError:
+        raise FileError(
+            "reading Excel files needs openpyxl, which is not installed; pip install 'statveil[excel]'."
+        ) from None
+
+
+def _quietly(rows: Iterator[_Row], count: int) -> list[_Row]:
+    """Up to ``count`` rows, without the reader's warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return list(islice(rows, count))
+
+
+def _has_formulas(path: Path) -> bool:
+    """Whether any sheet holds a formula: an element called ``f``."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
+            return any(_holds_formula(archive, name) for name in sheets if name.endswith(".xml"))
+    except Exception as error:  # a damaged part raises whatever its place makes it raise
+        raise cannot_read(path, error, "an Excel") from None
+
+
+def _holds_formula(archive: zipfile.ZipFile, name: str) -> bool:
+    """Whether a sheet holds a formula; its text is looked at piece by piece."""
+    with archive.open(name) as part:
+        tail = b""
+        while chunk := part.read(1 << 20):
+            text = tail + chunk
+            if any(mark in text for mark in (b"<f>", b"<f ", b"<f/", b":f>", b":f ")):
+                return True
+            tail = text[-3:]
+    return False
+
+
+def _remove_temporary(sheet: Any) -> None:
+    """Remove the file in which openpyxl gathers the sheet, which it keeps until the process ends otherwise."""
+    with suppress(Exception):
+        sheet.close()
+    with suppress(Exception):
+        sheet._writer.cleanup()

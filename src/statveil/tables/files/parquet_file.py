@@ -1,0 +1,26 @@
+"""Parquet files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+import polars as pl
+
+from statveil.tables.files.columnar import ColumnarFile
+
+__all__ = ["ParquetFile"]
+
+
+class ParquetFile(ColumnarFile):
+    """A Parquet file. Key-value metadata and statistics of the input are not carried over: they may hold the secret."""
+
+    suffixes: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
+    what: ClassVar[str] = "a Parquet"
+
+    def _scan(self) -> pl.LazyFrame:
+        # no patterns in file names, no columns made up from folder names such as "year=2024"
+        return pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
+
+    def _sink(self, frame: pl.LazyFrame, target: Path) -> None:
+        frame.sink_parquet(target)

@@ -1,0 +1,37 @@
+"""PyArrow tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from statveil.tables.frames.frame import Frame
+from statveil.tables.frames.kinds import is_a
+
+__all__ = ["ArrowTable"]
+
+
+class ArrowTable(Frame):
+    """A PyArrow table. Metadata of the schema is dropped: it can hold anything, the true statistic too."""
+
+    @classmethod
+    def takes(cls, native: Any) -> bool:
+        return is_a(native, "pyarrow", "Table")
+
+    def names(self) -> list[Any] | None:
+        return list(self.native.column_names)
+
+    def series(self) -> pl.Series:
+        series = pl.from_arrow(self.native[self.column])
+        assert isinstance(series, pl.Series)
+        return series
+
+    def with_series(self, released: pl.Series) -> Any:
+        place = self.native.column_names.index(self.column)
+        field = self.native.schema.field(place)
+        fresh = released.to_arrow()
+        if released.dtype == self.series().dtype:  # the same values in Arrow's own flavour: string, not large_string
+            fresh = fresh.cast(field.type)
+        table = self.native.set_column(place, field.with_type(fresh.type).remove_metadata(), fresh)
+        return table.replace_schema_metadata(None)

@@ -1,0 +1,84 @@
+"""What a table in memory must offer: its target column as a Polars series, and itself with another one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from statveil.errors import ColumnError, unknown_name
+from statveil.tables.blocks import BLOCK, Array
+from statveil.tables.maps.column_map import ColumnMap
+from statveil.tables.series import ColumnType, codes_of, column_type, from_codes, from_numbers, numbers_of
+
+__all__ = ["Frame", "Released", "mapped"]
+
+Released = Callable[[pl.Series, int], pl.Series]
+"""The rows of one block, and its number, to the released rows."""
+
+
+class Frame(ABC):
+    """A table in memory, or a query that makes one."""
+
+    def __init__(self, native: Any, column: Any) -> None:
+        self.native, self.column = native, column
+        names = self.names()
+        if names is None:
+            if column is not None:
+                raise ColumnError(f"a single column has no names. Got column={column!r}; leave it out.")
+            return
+        if column is None:
+            raise ColumnError(f"say which column to release: column=... Columns: {', '.join(map(str, names))}.")
+        if column not in names:
+            raise ColumnError(unknown_name("column", str(column), [str(name) for name in names]))
+        if names.count(column) > 1:
+            raise ColumnError(f"the table has more than one column called {column!r}; rename all but one.")
+
+    @classmethod
+    @abstractmethod
+    def takes(cls, native: Any) -> bool:
+        """Whether this is the right class for the object; must not import its library."""
+
+    @abstractmethod
+    def names(self) -> list[Any] | None:
+        """Names of the columns; ``None`` for a single column."""
+
+    @abstractmethod
+    def series(self) -> pl.Series:
+        """The target column."""
+
+    @abstractmethod
+    def with_series(self, released: pl.Series) -> Any:
+        """A new object of the same kind with another target column."""
+
+    # --- what a release needs; a query that is larger than memory overrides these ----------------
+    def type(self) -> ColumnType:
+        """What the target column holds."""
+        return column_type(self.series().dtype)
+
+    def blocks(self, labels: Sequence[str] | None) -> Iterator[Array]:
+        """The target column as numbers, or as numbers of categories."""
+        series = self.series()
+        for start in range(0, len(series), BLOCK):
+            rows = series.slice(start, BLOCK)
+            yield numbers_of(rows) if labels is None else codes_of(rows, labels)
+
+    def released(self, release: Released) -> Any:
+        """The object with every block of the target column replaced."""
+        series = self.series()
+        parts = [release(series.slice(start, BLOCK), start // BLOCK) for start in range(0, len(series), BLOCK)]
+        return self.with_series(pl.concat(parts) if parts else series)
+
+
+def mapped(column_map: ColumnMap, labels: Sequence[str] | None, finish: Callable[[Array], Array]) -> Released:
+    """A map of numbers as a map of series of any type."""
+
+    def release(rows: pl.Series, index: int) -> pl.Series:
+        if labels is not None:
+            before = codes_of(rows, labels)
+            return from_codes(rows, before, column_map.block(before, index), labels)
+        return from_numbers(rows, finish(column_map.block(numbers_of(rows), index)), whole=column_map.whole)
+
+    return release

@@ -1,0 +1,116 @@
+"""pandas: frames and single series, with NumPy, nullable and Arrow-backed types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from statveil.errors import ColumnError
+from statveil.tables.frames.frame import Frame
+from statveil.tables.frames.kinds import is_a
+
+__all__ = ["PandasFrame", "PandasSeries"]
+
+
+class PandasSeries(Frame):
+    """A single pandas series."""
+
+    @classmethod
+    def takes(cls, native: Any) -> bool:
+        return is_a(native, "pandas", "Series")
+
+    def names(self) -> list[Any] | None:
+        return None
+
+    def target(self) -> Any:
+        """The target column as pandas has it."""
+        return self.native
+
+    def series(self) -> pl.Series:
+        column = self.target()
+        dtype, name = column.dtype, str(column.name)
+        if _arrow_backed(dtype):
+            series = pl.from_arrow(column.array.__arrow_array__())
+            assert isinstance(series, pl.Series)
+            return series.alias(name)
+        if dtype.kind in "biuf" and dtype.itemsize <= 8 and hasattr(dtype, "numpy_dtype"):  # nullable
+            missing = column.isna().to_numpy()
+            values = column.to_numpy(dtype=dtype.numpy_dtype, na_value=dtype.numpy_dtype.type(0))
+            held = pl.Series(name, values)
+            return held.set(pl.Series(missing), None) if missing.any() else held
+        if isinstance(dtype, np.dtype) and dtype.kind in "biuf" and dtype.itemsize <= 8:
+            return pl.Series(name, np.ascontiguousarray(column.to_numpy()))
+        if dtype.kind in "OU":  # objects, strings, categories
+            missing = column.isna().to_numpy()
+            listed = [None if gone else value for value, gone in zip(column.tolist(), missing, strict=True)]
+            try:
+                return pl.Series(name, listed, strict=True)
+            except (TypeError, ValueError, pl.exceptions.PolarsError):
+                raise ColumnError(
+                    f"column {name!r} mixes values of several kinds; convert it to numbers or to text first."
+                ) from None
+        raise ColumnError(f"column {name!r} has the type {dtype}, which holds neither numbers nor categories.")
+
+    def with_series(self, released: pl.Series) -> Any:
+        import pandas as pd
+
+        column = self.target()
+        dtype = column.dtype
+        same = released.dtype == self.series().dtype
+        values: Any
+        if isinstance(dtype, pd.CategoricalDtype):
+            values = pd.Categorical(released.to_list(), dtype=_with_categories(dtype, released))
+        elif _arrow_backed(dtype):
+            arrow = released.to_arrow()
+            target = dtype if same else pd.ArrowDtype(arrow.type)
+            values = pd.array(arrow.cast(dtype.pyarrow_dtype) if same else arrow, dtype=target)
+        elif dtype.kind in "OU":
+            values = pd.Series(released.to_list(), dtype=dtype if same else None).array
+        elif isinstance(dtype, np.dtype):
+            values = released.to_numpy(allow_copy=True).copy()
+        else:  # nullable numbers: the type of the same name, or Float64
+            missing = released.is_null().to_numpy()
+            numbers = released.fill_null(0).to_numpy(allow_copy=True).copy()
+            kind = pd.arrays.FloatingArray if numbers.dtype.kind == "f" else type(column.array)
+            values = kind(numbers, missing)
+        fresh = pd.Series(values, index=column.index, name=column.name, copy=False)
+        return self.assembled(fresh)
+
+    def assembled(self, fresh: Any) -> Any:
+        """The released object, from its released column."""
+        return fresh
+
+
+class PandasFrame(PandasSeries):
+    """A pandas frame. Its ``attrs`` are dropped: they can hold anything, the true statistic too."""
+
+    @classmethod
+    def takes(cls, native: Any) -> bool:
+        return is_a(native, "pandas", "DataFrame")
+
+    def names(self) -> list[Any] | None:
+        return list(self.native.columns)
+
+    def target(self) -> Any:
+        return self.native[self.column]
+
+    def assembled(self, fresh: Any) -> Any:
+        table = self.native.copy(deep=False)
+        table[self.column] = fresh.array  # by position: an index may repeat
+        table.attrs = {}
+        return table
+
+
+def _arrow_backed(dtype: Any) -> bool:
+    return type(dtype).__name__ == "ArrowDtype"
+
+
+def _with_categories(dtype: Any, released: pl.Series) -> Any:
+    """The type with the released labels that it does not have yet."""
+    import pandas as pd
+
+    labels = released.drop_nulls().unique(maintain_order=True)
+    extra = [label for label in labels.to_list() if label not in dtype.categories]
+    return pd.CategoricalDtype([*dtype.categories, *extra], ordered=dtype.ordered) if extra else dtype

@@ -1,0 +1,68 @@
+"""NumPy arrays and plain lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from statveil.errors import ColumnError
+from statveil.tables.frames.frame import Frame
+
+__all__ = ["ArrayFrame", "ListFrame"]
+
+
+class ArrayFrame(Frame):
+    """A one-dimensional NumPy array."""
+
+    @classmethod
+    def takes(cls, native: Any) -> bool:
+        return isinstance(native, np.ndarray)
+
+    def names(self) -> list[Any] | None:
+        if self.native.ndim != 1:
+            raise ColumnError(
+                f"an array must have one dimension, a column. Got {self.native.ndim}; release one column at a time."
+            )
+        if isinstance(self.native, np.ma.MaskedArray):
+            raise ColumnError("a masked array hides values that are still there; fill it with NaN first.")
+        return None
+
+    def series(self) -> pl.Series:
+        if self.native.dtype.kind in "OUS":
+            return ListFrame(self.native.tolist(), None).series()
+        if self.native.dtype.kind not in "biuf" or self.native.dtype.itemsize > 8:
+            raise ColumnError(f"an array of type {self.native.dtype} holds no plain numbers or categories.")
+        return pl.Series(np.ascontiguousarray(self.native).astype(self.native.dtype.newbyteorder("=")))
+
+    def with_series(self, released: pl.Series) -> Any:
+        if self.native.dtype.kind in "OUS":
+            return np.array(ListFrame(self.native.tolist(), None).with_series(released), dtype=self.native.dtype)
+        return released.to_numpy(allow_copy=True).copy()
+
+
+class ListFrame(Frame):
+    """A plain list or tuple of numbers or labels, ``None`` where one is missing."""
+
+    @classmethod
+    def takes(cls, native: Any) -> bool:
+        return isinstance(native, list | tuple)
+
+    def names(self) -> list[Any] | None:
+        return None
+
+    def series(self) -> pl.Series:
+        kinds = {type(value) for value in self.native if value is not None}
+        if kinds and not kinds <= {int, float} and len(kinds) > 1:
+            names = ", ".join(sorted(kind.__name__ for kind in kinds))
+            raise ColumnError(f"a column must hold values of one kind. Got {names}; convert them to one.")
+        try:
+            if kinds == {int, float}:
+                return pl.Series([None if value is None else float(value) for value in self.native], dtype=pl.Float64)
+            return pl.Series(self.native if kinds else [None] * len(self.native), dtype=None if kinds else pl.Float64)
+        except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+            raise ColumnError("the list holds values that are neither plain numbers nor labels.") from None
+
+    def with_series(self, released: pl.Series) -> Any:
+        return type(self.native)(released.to_list())

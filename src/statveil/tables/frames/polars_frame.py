@@ -1,0 +1,126 @@
+"""Polars: eager frames, single series, and lazy frames of any size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+from zlib import crc32
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from statveil.errors import ColumnError
+from statveil.tables.blocks import Array
+from statveil.tables.frames.frame import Frame, Released
+from statveil.tables.polars_blocks import frame_blocks
+from statveil.tables.series import ColumnType, codes_of, column_type, numbers_of
+
+__all__ = ["PolarsFrame", "PolarsLazyFrame", "PolarsSeries"]
+
+
+class PolarsFrame(Frame):
+    """An eager frame."""
+
+    @classmethod
+    def takes(cls, native: Any) -> bool:
+        return isinstance(native, pl.DataFrame)
+
+    def names(self) -> list[Any] | None:
+        return list(self.native.columns)
+
+    def series(self) -> pl.Series:
+        series: pl.Series = self.native[self.column]
+        return series
+
+    def with_series(self, released: pl.Series) -> Any:
+        return self.native.with_columns(released.alias(self.column))
+
+
+class PolarsSeries(Frame):
+    """A single series."""
+
+    @classmethod
+    def takes(cls, native: Any) -> bool:
+        return isinstance(native, pl.Series)
+
+    def names(self) -> list[Any] | None:
+        return None
+
+    def series(self) -> pl.Series:
+        series: pl.Series = self.native
+        return series
+
+    def with_series(self, released: pl.Series) -> Any:
+        return released.alias(self.native.name)
+
+
+class PolarsLazyFrame(Frame):
+    """A query; it stays a query, and is never held in memory as a whole.
+
+    The released query runs the original one again. Should that give its rows in another order, the maps that go by
+    row number would hit other rows: a checksum of every block is kept, and a difference is an error.
+    """
+
+    def __init__(self, native: Any, column: Any) -> None:
+        super().__init__(native, column)
+        self._checks: list[int] = []
+        self._labels: Sequence[str] | None = None
+
+    @classmethod
+    def takes(cls, native: Any) -> bool:
+        return isinstance(native, pl.LazyFrame)
+
+    def names(self) -> list[Any] | None:
+        return list(self.native.collect_schema().names())
+
+    def series(self) -> pl.Series:
+        series: pl.Series = self.native.select(self.column).collect()[self.column]
+        return series
+
+    def with_series(self, released: pl.Series) -> Any:
+        raise AssertionError("a lazy frame is released block by block")
+
+    def type(self) -> ColumnType:
+        return column_type(self.native.collect_schema()[self.column])
+
+    def blocks(self, labels: Sequence[str] | None) -> Iterator[Array]:
+        self._labels = labels
+        checks = []
+        for rows in frame_blocks(self.native.select(self.column)):
+            values = self._values(rows)
+            checks.append(crc32(values.tobytes()))
+            yield values
+        if self._checks and checks != self._checks:
+            raise self._unsteady()
+        self._checks = checks
+
+    def _values(self, rows: pl.DataFrame) -> Array:
+        column = rows[self.column]
+        return numbers_of(column) if self._labels is None else codes_of(column, self._labels)
+
+    def released(self, release: Released) -> Any:
+        native, column, checks = self.native, self.column, list(self._checks)
+        schema = native.collect_schema()
+        empty = release(pl.Series(column, [], dtype=schema[column]), 0)
+
+        def source(
+            with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
+        ) -> Iterator[pl.DataFrame]:
+            left = n_rows
+            for index, rows in enumerate(frame_blocks(native)):
+                if index >= len(checks) or crc32(self._values(rows).tobytes()) != checks[index]:
+                    raise self._unsteady()
+                fresh = rows.with_columns(release(rows[column], index).alias(column))
+                fresh = fresh if left is None else fresh.head(left)
+                left = None if left is None else left - len(fresh)
+                fresh = fresh if with_columns is None else fresh.select(with_columns)
+                yield fresh if predicate is None else fresh.filter(predicate)
+                if left == 0:
+                    return
+
+        return register_io_source(source, schema={**schema, column: empty.dtype})
+
+    def _unsteady(self) -> ColumnError:
+        return ColumnError(
+            "the lazy query gives its rows in another order each time it runs; collect() it first, or sort it."
+        )

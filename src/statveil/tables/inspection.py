@@ -1,0 +1,184 @@
+"""inspect(): what a column looks like to its holder, so that the holder knows what to declare. Private."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from statveil.errors import ColumnError, StatveilError
+from statveil.tables.blocks import Array
+from statveil.tables.files import TableFile, open_table
+from statveil.tables.fit import Fit, fits
+from statveil.tables.frames import Frame, open_frame
+from statveil.tables.measure import Measured, measure
+from statveil.tables.series import ColumnType
+from statveil.tables.structure.findings import Finding, Sampler, find_structure
+
+__all__ = ["ColumnReport", "Inspection", "inspect"]
+
+PRIVATE = "PRIVATE: computed from the original table. Do not publish, and do not choose a prior from it."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnReport:
+    """One column: its numbers, the structure found, the families that fit, and what would leak."""
+
+    column: str
+    type: str
+    rows: int
+    untouched: int
+    """Rows that are missing, NaN or infinite; a release leaves them as they are."""
+    measured: Measured | None
+    structure: tuple[Finding, ...]
+    families: tuple[Fit, ...]
+    leaks: tuple[str, ...]
+    known: str
+    """What to give to ``--known``, if it is common knowledge of such columns."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The report for scripts."""
+        numbers = self.measured
+        return {
+            "column": self.column,
+            "type": self.type,
+            "rows": self.rows,
+            "untouched": self.untouched,
+            "minimum": None if numbers is None else numbers.minimum,
+            "maximum": None if numbers is None else numbers.maximum,
+            "mean": None if numbers is None else numbers.mean,
+            "std": None if numbers is None else numbers.std,
+            "structure": [
+                {"name": found.name, "values": list(found.values), "flag": found.flag, "says": found.says}
+                for found in self.structure
+            ],
+            "families": [
+                {"family": fit.family, "parameters": fit.params, "distance": fit.distance, "says": fit.says}
+                for fit in self.families
+            ],
+            "leaks": list(self.leaks),
+            "known": self.known,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspection:
+    """What was found in a table. Private."""
+
+    columns: tuple[ColumnReport, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The inspection for scripts."""
+        return {"private": PRIVATE, "columns": [report.to_json() for report in self.columns]}
+
+
+def inspect(
+    table: Any,
+    *,
+    column: Any = None,
+    progress: Callable[[str, int, int | None], None] = lambda stage, rows, total: None,
+) -> Inspection:
+    """Look at one column of a table, or at all of them.
+
+    Parameters
+    ----------
+    table : object or path
+        Anything that :func:`release` takes, or the path of a file.
+    column : str, optional
+        One column; all if left out.
+    progress : callable, optional
+        Told of progress.
+    """
+    if isinstance(table, str | os.PathLike):
+        file = open_table(table)
+        names = file.names if column is None else [column]
+        return Inspection(columns=tuple(_of_file(file, name, progress) for name in names))
+    if column is not None or open_frame_is_single(table):
+        return Inspection(columns=(_of_frame(open_frame(table, column)),))
+    return Inspection(columns=tuple(_of_frame(open_frame(table, name)) for name in _names(table)))
+
+
+def open_frame_is_single(table: Any) -> bool:
+    """Whether the object is a column without a name."""
+    try:
+        return open_frame(table, None).names() is None
+    except ColumnError:
+        return False
+
+
+def _names(table: Any) -> list[Any]:
+    columns = getattr(table, "column_names", None)
+    if columns is None:
+        columns = table.collect_schema().names() if hasattr(table, "collect_schema") else table.columns
+    return list(columns)
+
+
+def _of_file(file: TableFile, name: str, progress: Callable[[str, int, int | None], None]) -> ColumnReport:
+    file.position(name)
+    found = file.type_of(name)
+
+    def blocks() -> Iterator[Array]:
+        return file.blocks(name, progress=lambda rows: progress(f"reading {name}", rows, file.rows))
+
+    return _report(name, found, blocks)
+
+
+def _of_frame(frame: Frame) -> ColumnReport:
+    try:
+        found = frame.type()
+    except StatveilError as error:
+        return _empty(str(frame.column), "other", (str(error),))
+    return _report(str(frame.column or "values"), found, lambda: frame.blocks(None))
+
+
+def _empty(name: str, kind: str, leaks: tuple[str, ...], rows: int = 0) -> ColumnReport:
+    return ColumnReport(
+        column=name, type=kind, rows=rows, untouched=0, measured=None, structure=(), families=(), leaks=leaks, known=""
+    )
+
+
+def _report(name: str, found: ColumnType, blocks: Callable[[], Iterator[Array]]) -> ColumnReport:
+    if not found.numeric:
+        says = {
+            "text": "Categories: plan with --family categorical and --labels for all there can be.",
+            "boolean": "Categories: plan with --family categorical --labels true,false.",
+        }
+        return _empty(name, found.name, (says.get(found.kind, "Neither numbers nor categories."),))
+    sampler, seen = Sampler(), Counter[str]()
+
+    def watch(values: Array, start: int) -> None:
+        sampler.add(values, start)
+        seen["rows"] += len(values)
+        seen["whole"] += int(np.count_nonzero(values == np.floor(values)))
+
+    try:
+        measured = measure(blocks, watch=watch)
+    except StatveilError as error:
+        return _empty(name, found.name, (str(error),), seen["rows"])
+    structure = tuple(find_structure(sampler.values, bits=found.bits))
+    counts = measured.minimum >= 0 and seen["whole"] >= measured.rows
+    families = tuple(fits(sampler.values, whole=counts)) if measured.maximum > measured.minimum else ()
+    flags = [found.flag for found in structure if found.flag]
+    leaks = [f"{found.says} Declare it ({found.flag}) if it is known of such columns." for found in structure]
+    if measured.minimum >= 0:
+        flags.insert(0, "min=0")
+        leaks.insert(
+            0,
+            "No value is below 0. If everyone knows that such values are never negative, a shift shows how far it "
+            "went: declare min=0.",
+        )
+    return ColumnReport(
+        column=name,
+        type=found.name,
+        rows=seen["rows"],
+        untouched=seen["rows"] - measured.rows,
+        measured=measured,
+        structure=structure,
+        families=families,
+        leaks=tuple(leaks),
+        known=",".join(flags),
+    )

@@ -1,0 +1,90 @@
+"""x' = target + factor (x - pivot): the maps shift, scale and affine of the continuous families."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from statveil.tables.blocks import Array
+from statveil.tables.maps.column_map import ColumnMap, stream
+
+__all__ = ["Affine", "Quiet", "smeared"]
+
+_JITTER = 0x40  # purpose of the random stream
+_KEPT = 49  # significant bits that are released of 53
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quiet:
+    """Rounding that hides the last bits of a sum or product, which depend on how far a value was moved.
+
+    A float has a fixed number of bits, so a value that was moved towards 0 ends in zeros, and after a scaling only
+    some floats can be reached: both tell the coefficients. Rounding to ``bits`` significant bits, and to multiples
+    of ``grain``, coarser than the steps of the originals, makes every candidate possible. Both numbers come from the
+    plan alone.
+    """
+
+    bits: int
+    grain: float
+
+    @classmethod
+    def of(cls, *, reach: float, factor: float) -> Quiet:
+        """For originals up to ``reach`` in size and factors up to ``factor``."""
+        growth = math.ceil(math.log2(max(1.0, factor)))
+        grain = 2.0 ** (math.ceil(math.log2(reach)) + growth - _KEPT) if reach > 0 else 0.0
+        return cls(bits=max(24, _KEPT - growth), grain=grain)
+
+    def __call__(self, values: Array) -> Array:
+        """The rounded values (Veltkamp's splitting, then the grid; both exact in IEEE arithmetic on any engine)."""
+        split = values * (2.0 ** (53 - self.bits) + 1.0)
+        short = split - (split - values)
+        return np.floor(short / self.grain + 0.5) * self.grain if self.grain else short
+
+
+def smeared(values: Array, seed: int, index: int, *, fixed: float | None) -> Array:
+    """32-bit floats, each moved to a random place in its own cell: half a unit of its last bit either way.
+
+    Only 2^23 floats lie between a number and its double: few enough to try every factor until one explains a column
+    of thousands. A jitter of exactly one cell makes them continuous, and the traces of the cells vanish (the Fourier
+    transform of the cell is 0 at every frequency of the lattice). The fixed point of a scaling stays where it is, and
+    nothing crosses it.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        cell = np.spacing(np.abs(values).astype(np.float32)).astype(np.float64)
+    moved = values + (stream(seed, _JITTER, index).random(len(values)) - 0.5) * cell
+    if fixed is None:
+        return moved
+    held = np.where(values > fixed, np.maximum(moved, fixed), np.minimum(moved, fixed))
+    return np.where(values == fixed, values, held)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Affine(ColumnMap):
+    """The map with its private coefficients; ``seed`` where 32-bit floats are smeared first."""
+
+    pivot: float
+    factor: float
+    target: float
+    quiet: Quiet
+    fixed: float | None = None
+    seed: int | None = None
+
+    def block(self, values: Array, index: int) -> Array:
+        start = values if self.seed is None else smeared(values, self.seed, index, fixed=self.fixed)
+        with np.errstate(over="ignore", invalid="ignore"):
+            moved = self.target + self.quiet((start - self.pivot) * self.factor)
+        return np.where(np.isfinite(values), moved, values)
+
+    def coefficients(self) -> dict[str, Any]:
+        return {
+            "a": self.factor,
+            "b": self.target - self.factor * self.pivot,
+            "pivot": self.pivot,
+            "target": self.target,
+            "bits": self.quiet.bits,
+            "grain": self.quiet.grain,
+            "smeared": self.seed is not None,
+        }

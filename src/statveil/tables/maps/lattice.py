@@ -1,0 +1,56 @@
+"""x' = x + k spacing: whole steps, so that a lattice and its heaps stay where they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from statveil.tables.blocks import Array
+from statveil.tables.maps.affine import Quiet
+from statveil.tables.maps.column_map import ColumnMap
+
+__all__ = ["Lattice"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lattice(ColumnMap):
+    """A move by ``steps`` times ``spacing``.
+
+    Where the column is a lattice (``step``), a value is written as its place on the lattice, so that the same place
+    is the same float whatever the move was: 0.7 + 0.1 and 0.8 differ in their last bits, which would tell the move.
+    """
+
+    whole: ClassVar[bool] = True
+    steps: int
+    spacing: float
+    step: float | None
+    offset: float
+    quiet: Quiet
+
+    def block(self, values: Array, index: int) -> Array:
+        if self.step is None:  # heaps on a continuous column
+            moved = self.quiet(values + self.steps * self.spacing)
+        else:
+            with np.errstate(invalid="ignore"):
+                place = np.floor((values - self.offset) / self.step + 0.5)
+            moved = on_lattice(place + round(self.steps * self.spacing / self.step), self.step, self.offset)
+        return np.where(np.isfinite(values), moved, values)
+
+    def coefficients(self) -> dict[str, Any]:
+        return {"steps": self.steps, "spacing": self.spacing, "a": 1.0, "b": self.steps * self.spacing}
+
+
+def on_lattice(place: Array, step: float, offset: float) -> Array:
+    """``offset + place step``, as the float nearest to the decimal number where step and offset are decimal.
+
+    >>> on_lattice(np.array([3.0, 8.0]), 0.1, 0.0).tolist()
+    [0.3, 0.8]
+    """
+    for digits in range(13):
+        power = 10.0**digits
+        units, start = round(step * power), round(offset * power)
+        if units and units / power == step and start / power == offset:
+            return (start + place * units) / power
+    return offset + place * step

@@ -1,0 +1,266 @@
+"""A row keeps only its rank: the i-th smallest of n gets the public quantile of (i - 1/2) / n.
+
+Ties are put in order by secret random keys, so equal rows become different rows of the public shape. A column too long
+for memory is cut by value into runs, one file each in a private folder that is removed together with the map.
+"""
+
+from __future__ import annotations
+
+import shutil
+import weakref
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statveil.errors import ColumnError, FileError
+from statveil.tables.blocks import BLOCK, Array, Blocks
+from statveil.tables.maps.column_map import ColumnMap, stream
+
+__all__ = ["Rank", "prepare_rank"]
+
+Keys = NDArray[np.uint64]
+Places = NDArray[np.int64]
+Released = Callable[[int, int], Array]
+
+_KEYS, _SAMPLE = 0x20, 0x21  # purposes of the random streams
+_RUN = 2**21  # rows of one run, about: what is sorted in memory at a time
+_RUNS = 256  # at most, so that a run's number is one byte and the open files stay few
+_SAMPLED = 64  # rows of a full block that decide where the runs are cut
+_RECORD = np.dtype([("row", np.int64), ("value", np.float64), ("key", np.uint64)])
+
+
+def _random_keys(seed: int, index: int, finite: NDArray[np.bool_]) -> Keys:
+    """One 64-bit key for each finite row; a row's key depends on its place in the block and on nothing else."""
+    draws = stream(seed, _KEYS, index)
+    return draws.integers(0, 2**64 - 1, size=len(finite), dtype=np.uint64, endpoint=True)[finite]
+
+
+def _ordered(values: Array, keys: Keys) -> Places:
+    """The rows by (value, key, row)."""
+    order = np.argsort(values, kind="stable")
+    ranked = values[order]
+    same = ranked[1:] == ranked[:-1]
+    del ranked  # the arrays are as long as the column, so none stays longer than it is used
+    if not same.any():
+        return order
+    tied = np.zeros(len(values), dtype=np.bool_)
+    tied[1:] = same
+    tied[:-1] |= same
+    group = np.zeros(len(values), dtype=np.uint64)
+    np.cumsum(~same, dtype=np.uint64, out=group[1:])
+    group = group[tied]
+    rows = order[tied]
+    # One sort of one number, the value's group above the key, takes a third of the time of lexsort. Only when shortened
+    # keys collide, which random keys practically never do, is the full key needed.
+    joint = keys[rows]
+    bits = int(group[-1]).bit_length()
+    if bits:
+        joint >>= np.uint64(bits)
+        joint |= group << np.uint64(64 - bits)
+    inside = np.argsort(joint)
+    joint = joint[inside]
+    if (joint[1:] == joint[:-1]).any():
+        inside = np.lexsort((keys[rows], group))
+    order[tied] = rows[inside]
+    return order
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Cuts:
+    """Where runs end: a row belongs to the run after the last cut that is not above its (value, key)."""
+
+    values: Array
+    keys: Keys
+
+    def runs_of(self, values: Array, keys: Keys) -> NDArray[np.uint8]:
+        run = np.searchsorted(self.values, values, side="right")
+        # A frequent value may hold several cuts: its rows are told apart by their keys, so no run grows with the ties.
+        for value in np.unique(self.values):
+            rows = np.flatnonzero(values == value)
+            if len(rows):
+                first, stop = np.searchsorted(self.values, value, "left"), np.searchsorted(self.values, value, "right")
+                run[rows] = first + np.searchsorted(self.keys[first:stop], keys[rows], side="right")
+        return run.astype(np.uint8)
+
+
+def _cuts(values: Array, keys: Keys, runs: int) -> _Cuts:
+    """Cuts that divide a sample of the column into ``runs`` equal parts."""
+    order = np.lexsort((keys, values))
+    chosen = order[np.arange(1, runs) * len(order) // runs]
+    return _Cuts(values=values[chosen], keys=keys[chosen])
+
+
+def _sorted_in_memory(blocks: Blocks, *, rows: int, seed: int, released: Released) -> Array:
+    values, keys = np.empty(rows), np.empty(rows, dtype=np.uint64)
+    start = 0
+    for index, block in enumerate(blocks()):
+        finite = np.isfinite(block)
+        stop = start + int(finite.sum())
+        values[start:stop] = block[finite]
+        keys[start:stop] = _random_keys(seed, index, finite)
+        start = stop
+    order = _ordered(values, keys)
+    del values, keys
+    result = np.empty(rows)
+    result[order] = released(0, rows)
+    return result
+
+
+def _sorted_in_files(blocks: Blocks, *, rows: int, cuts: _Cuts, seed: int, released: Released, folder: Path) -> Array:
+    runs = len(cuts.values) + 1
+    files = [folder / f"run{number}" for number in range(runs)]
+    with ExitStack() as opened:
+        handles = [opened.enter_context(file.open("wb")) for file in files]
+        start = 0
+        for index, block in enumerate(blocks()):
+            finite = np.isfinite(block)
+            values, keys = block[finite], _random_keys(seed, index, finite)
+            run = cuts.runs_of(values, keys)
+            records = np.empty(len(values), dtype=_RECORD)
+            records["row"] = np.arange(start, start + len(values))
+            records["value"], records["key"] = values, keys
+            records = records[np.argsort(run, kind="stable")]  # stable: the rows of a run stay in the column's order
+            stops = np.cumsum(np.bincount(run, minlength=runs))
+            for handle, cut in zip(handles, np.split(records, stops[:-1]), strict=True):
+                handle.write(cut.tobytes())
+            start += len(values)
+    result: Array = np.memmap(folder / "released", dtype=np.float64, mode="w+", shape=(rows,))
+    below = 0
+    for file in files:
+        records = np.fromfile(file, dtype=_RECORD)
+        file.unlink()
+        order = _ordered(np.ascontiguousarray(records["value"]), np.ascontiguousarray(records["key"]))
+        row = np.ascontiguousarray(records["row"])
+        del records
+        part = np.empty(len(row))
+        part[order] = released(below, len(row))
+        result[row] = part  # the rows of a run go up, so this walks through the file once
+        below += len(row)
+    return result
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Rank(ColumnMap):
+    """Every row is released as the public quantile of its rank."""
+
+    whole: ClassVar[bool] = True  # whoever prepares the map guarantees it, through ``finish``
+
+    starts: Places
+    """Finite rows before each block, and before the end."""
+    released: Array
+    """By finite row: in memory, or a file of the private folder."""
+
+    def block(self, values: Array, index: int) -> Array:
+        finite = np.isfinite(values)
+        part = self.released[self.starts[index] : self.starts[index + 1]]
+        if int(finite.sum()) != len(part):
+            raise _changed()
+        result = values.copy()
+        result[finite] = part
+        return result
+
+    def coefficients(self) -> dict[str, Any]:
+        return {"rows": int(self.starts[-1])}
+
+
+def _changed() -> ColumnError:
+    return ColumnError(
+        "the column changed after the map was prepared: a block has another number of finite rows than before. "
+        "The rows must be the same in every pass; prepare the map again on the present table."
+    )
+
+
+def _private_folder(rows: int) -> TemporaryDirectory[str]:
+    """A folder that only its owner can read, on a disk with room enough (a mapped file on a full disk is a crash)."""
+    needed = rows * (_RECORD.itemsize + 8)
+    folder = TemporaryDirectory(prefix="statveil-", ignore_cleanup_errors=True)
+    if shutil.disk_usage(folder.name).free < needed:
+        folder.cleanup()
+        raise FileError(
+            f"the folder for temporary files has less than the {needed / 1e9:.1f} GB free that ranking a long column "
+            "needs. Free some space, or set TMPDIR to a folder on a larger disk."
+        )
+    return folder
+
+
+def prepare_rank(
+    blocks: Blocks,
+    *,
+    quantile: Callable[[Array], Array],
+    seed: int,
+    finish: Callable[[Array], Array] | None = None,
+    in_memory: int = 2**22,
+) -> Rank:
+    """The map that gives the i-th smallest of n rows the value finish(quantile((i - 1/2) / n)).
+
+    Parameters
+    ----------
+    blocks
+        The column. Rows that are not finite are not ranked.
+    quantile
+        Quantile function of the released shape, entry by entry on an array of levels inside (0, 1).
+    seed
+        128 secret bits: ties are in random order, by (value, key, row).
+    finish
+        Applied to the quantiles, entry by entry, to put them on the column's grid. For an integer column it must give
+        whole numbers.
+    in_memory
+        Columns with more finite rows are sorted by way of files; the result is the same to the bit.
+
+    Raises
+    ------
+    ColumnError
+        A quantile that is not finite, or a column that is not the same in two passes.
+    FileError
+        Too little room for the temporary files of a long column.
+    """
+    held: list[int] = []
+    sampled: list[Array] = []
+    sampled_keys: list[Keys] = []
+    for index, values in enumerate(blocks()):
+        known = values[np.isfinite(values)]
+        held.append(len(known))
+        if len(known):
+            draws = stream(seed, _SAMPLE, index)
+            size = -(-len(known) * _SAMPLED // BLOCK)  # in proportion, so that sparse blocks do not decide the cuts
+            sampled.append(known[draws.integers(0, len(known), size)])
+            sampled_keys.append(draws.integers(0, 2**64 - 1, size=size, dtype=np.uint64, endpoint=True))
+    starts = np.concatenate([[0], np.cumsum(np.array(held, dtype=np.int64))]).astype(np.int64)
+    rows = int(starts[-1])
+
+    def released(below: int, count: int) -> Array:
+        """Values of the ranks after ``below``, worked out on the same arrays whatever ``below`` is.
+
+        Vector instructions may round the last bits by where an entry stands in its array, so the arrays are fixed.
+        """
+        result = np.empty(count)
+        for first in range(below - below % BLOCK, below + count, BLOCK):
+            values = quantile((np.arange(first, min(first + BLOCK, rows)) + 0.5) / rows)
+            values = values if finish is None else finish(values)
+            if not np.isfinite(values).all():
+                raise ColumnError(
+                    "the released shape has a quantile that is not finite, and a row cannot be released as missing. "
+                    "Its quantile function must be finite inside (0, 1); check the shape that the plan names."
+                )
+            start, stop = max(first, below), min(first + BLOCK, below + count)
+            result[start - below : stop - below] = values[start - first : stop - first]
+        return result
+
+    if rows <= in_memory:
+        return Rank(starts=starts, released=_sorted_in_memory(blocks, rows=rows, seed=seed, released=released))
+    cuts = _cuts(np.concatenate(sampled), np.concatenate(sampled_keys), min(_RUNS, -(-rows // _RUN)))
+    folder = _private_folder(rows)
+    try:
+        result = _sorted_in_files(blocks, rows=rows, cuts=cuts, seed=seed, released=released, folder=Path(folder.name))
+        prepared = Rank(starts=starts, released=result)
+    except BaseException:
+        folder.cleanup()
+        raise
+    weakref.finalize(prepared, folder.cleanup)
+    return prepared

@@ -1,0 +1,238 @@
+"""From a plan and one column to the map of its rows: measure, verify, estimate, decide. Reads, never writes."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from statveil.errors import ColumnError, ProblemError
+from statveil.mechanisms.interval import Interval
+from statveil.mechanisms.partition import Partition
+from statveil.mechanisms.scaling import Scaling
+from statveil.planning import Applied, Plan
+from statveil.problem.families.categorical import Categorical
+from statveil.problem.location_scale import evaluate
+from statveil.problem.secrets.quantile import Quantile
+from statveil.tables.blocks import Array, Blocks
+from statveil.tables.estimate import estimate, shares_of
+from statveil.tables.maps.build import build_map
+from statveil.tables.maps.column_map import ColumnMap
+from statveil.tables.measure import Measured, measure
+from statveil.tables.rounding_digits import rounded
+from statveil.tables.series import ColumnType
+from statveil.tables.structure.findings import Finding
+from statveil.tables.verification import Verifier, check_accepted, precision
+
+__all__ = ["Prepared", "column_labels", "count_categories", "new_seed", "own_statistic", "prepare"]
+
+Read = Callable[[Sequence[str] | None], Iterator[Array]]
+"""A pass over the column as numbers, or with labels as numbers of categories."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """Everything that the rows need. Private."""
+
+    column_map: ColumnMap
+    labels: tuple[str, ...] | None
+    round_digits: int | None
+    accepted: tuple[str, ...]
+    seed: int
+    test_seed: bool
+    facts: dict[str, Any]
+    """What the private record keeps: estimates, released parameters, bin, coefficients."""
+
+    def finish(self, values: Array) -> Array:
+        """What is done to released numbers at the end."""
+        return values if self.round_digits is None else rounded(values, self.round_digits)
+
+
+def new_seed() -> int:
+    """A secret seed: 128 bits, too many to search."""
+    return secrets.randbits(128)
+
+
+def prepare(
+    plan: Plan,
+    read: Read,
+    *,
+    column: str,
+    type: ColumnType,
+    accept: Collection[str] = (),
+    round_digits: int | None = None,
+    seed: int | None = None,
+    secret_seed: int | None = None,
+) -> Prepared:
+    """Measure and verify the column, and find the map that realises the plan on it.
+
+    ``seed`` is for tests and is marked as such; ``secret_seed`` is that of an earlier release of the same column.
+    """
+    accepted = check_accepted(accept)
+    _check_options(plan, round_digits, seed)
+    chosen = seed if seed is not None else new_seed() if secret_seed is None else secret_seed
+    labels = column_labels(plan, column, type)
+
+    def blocks() -> Iterator[Array]:
+        return read(labels)
+
+    if labels is not None:
+        counts = count_categories(blocks, len(labels))
+        params = shares_of(tuple(param.name for param in plan.problem.family.params), counts)
+        applied = _apply(plan, column, params)
+        statistic, found, measured, offset, bits = float(plan.problem.secret_of(params)), [], None, 0.0, 53
+    else:
+        verifier = Verifier(plan, bits=type.bits)
+        secret = plan.problem.secret
+        measured = measure(blocks, alpha=secret.alpha if isinstance(secret, Quantile) else None, watch=verifier.watch)
+        verifier.check_declared(column)
+        statistic = own_statistic(plan, measured, verifier.share)
+        params = _estimate(plan, column, measured, statistic)
+        found = verifier.check_undeclared(column, accepted, params)
+        applied = _apply(plan, column, params)
+        offset, bits = verifier.offset or 0.0, precision(verifier.sampler.values, type.bits, found)
+    column_map = build_map(
+        plan,
+        params=params,
+        statistic=statistic,
+        applied=applied,
+        blocks=blocks,
+        offset=offset,
+        precision=bits,
+        seed=chosen,
+    )
+    if type.kind == "integer" and plan.mode == "lattice" and (plan.problem.known.spacing or 0.0) % 1:
+        raise ColumnError(
+            f"column {column!r} holds whole numbers, but the plan moves by {plan.problem.known.spacing:g}; "
+            "declare a whole step, or cast the column to floating point."
+        )
+    return Prepared(
+        column_map=column_map,
+        labels=labels,
+        round_digits=round_digits,
+        accepted=accepted,
+        seed=chosen,
+        test_seed=seed is not None,
+        facts=_facts(plan, measured, statistic, params, applied, column_map, found),
+    )
+
+
+def _check_options(plan: Plan, round_digits: int | None, seed: int | None) -> None:
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**128):
+        raise ProblemError(f"the seed must be a whole number from 0 to 2^128 - 1. Got {seed!r}.")
+    if round_digits is None:
+        return
+    if isinstance(round_digits, bool) or not isinstance(round_digits, int) or not -12 <= round_digits <= 15:
+        raise ProblemError(f"the digits to round to must be a whole number from -12 to 15. Got {round_digits!r}.")
+    if (
+        plan.mode in ("lattice", "unit", "category")
+        or plan.problem.known.step is not None
+        or plan.problem.family.discrete
+    ):
+        raise ProblemError(
+            f"rounding is for continuous columns; the mode {plan.mode!r} keeps the column's own steps. Leave it out."
+        )
+
+
+def column_labels(plan: Plan, column: str, type: ColumnType) -> tuple[str, ...] | None:
+    """The categories as the column writes them; ``None`` for numbers. Refuses a column of the wrong kind."""
+    family = plan.problem.family
+    if not isinstance(family, Categorical):
+        if not type.numeric:
+            raise ColumnError(
+                f"column {column!r} holds {_KINDS.get(type.kind, 'values of type ' + type.name)}; the "
+                f"{plan.problem.secret.label} of a {family.name} column needs numbers."
+            )
+        return None
+    if type.kind not in ("text", "boolean", "integer", "float"):
+        raise ColumnError(
+            f"column {column!r} has the type {type.name}; categories are text, true/false or whole numbers."
+        )
+    if type.numeric and family.labels == tuple(f"p{i}" for i in range(len(family.labels))):
+        return tuple(str(i) for i in range(len(family.labels)))  # planned by number: the column holds 0, 1, ...
+    return family.labels
+
+
+_KINDS = {"text": "text", "boolean": "true/false values"}
+
+
+def count_categories(blocks: Blocks, size: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """How many rows each category has."""
+    counts = np.zeros(size, dtype=np.int64)
+    for block in blocks():
+        counts += np.bincount(block[np.isfinite(block)].astype(np.int64), minlength=size)
+    return counts
+
+
+def own_statistic(plan: Plan, measured: Measured, share: float) -> float:
+    """The column's own value of the secret."""
+    kind = plan.problem.secret.kind
+    if kind == "quantile":
+        assert measured.quantile is not None
+        return measured.quantile
+    return {"mean": measured.mean, "std": measured.std, "fraction": share, "function": measured.mean}[kind]
+
+
+def _estimate(plan: Plan, column: str, measured: Measured, statistic: float) -> dict[str, float]:
+    try:
+        return estimate(plan.problem, measured, statistic)
+    except ProblemError as error:
+        raise ColumnError(f"column {column!r}: {error}") from None
+
+
+def _apply(plan: Plan, column: str, params: dict[str, float]) -> Applied:
+    """The mechanism; a column outside the prior is an error that names the side and never the value."""
+    try:
+        return plan.apply(**params)
+    except ProblemError as error:
+        raise ColumnError(f"column {column!r} lies outside the stated prior: {error}") from None
+
+
+def _facts(
+    plan: Plan,
+    measured: Measured | None,
+    statistic: float,
+    params: dict[str, float],
+    applied: Applied,
+    column_map: ColumnMap,
+    found: list[Finding],
+) -> dict[str, Any]:
+    estimates: dict[str, Any] = {"secret": statistic, "parameters": params}
+    if measured is not None:
+        estimates |= {"rows": measured.rows, "mean": measured.mean, "std": measured.std}
+    return {
+        "estimates": estimates,
+        "released": {
+            "secret": float(applied.secret),
+            "parameters": {name: float(value) for name, value in applied.released.items()},
+        },
+        "bin": _bin(plan, params),
+        "coefficients": column_map.coefficients(),
+        "structure_found": [{"name": finding.name, "values": list(finding.values)} for finding in found],
+    }
+
+
+def _bin(plan: Plan, params: dict[str, float]) -> dict[str, Any]:
+    """The bin that the column fell into."""
+    mechanism = plan.mechanism
+    if isinstance(mechanism, Partition):
+        index = int(np.searchsorted(np.array(mechanism.edges), params[mechanism.parameter], side="right")) - 1
+        index = min(max(index, 0), len(mechanism.released) - 1)
+        return {
+            "along": mechanism.parameter,
+            "index": index,
+            "low": mechanism.edges[index],
+            "high": mechanism.edges[index + 1],
+        }
+    if isinstance(mechanism, Scaling):
+        level = evaluate(mechanism.form, {**params, mechanism.loc: params[mechanism.loc] - mechanism.about})
+        along, bins = "secret", mechanism.bins
+    else:
+        assert isinstance(mechanism, Interval)
+        level, along, bins = evaluate(mechanism.coordinate, params), mechanism.along, mechanism.bins
+    index = int(bins.locate(level))
+    low, high = bins.span(index)
+    return {"along": along, "index": index, "low": float(low), "high": float(high)}

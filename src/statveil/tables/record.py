@@ -1,0 +1,82 @@
+"""The private record: what the holder needs to release the same column again, and nobody else may see."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from statveil.errors import FileError
+from statveil.planning import Plan
+from statveil.tables.frames import Frame
+from statveil.tables.preparing import Prepared
+
+__all__ = ["hash_column", "make_record", "plan_hash", "recorded_seed", "seed_in"]
+
+FORMAT = "statveil-record"
+
+
+def plan_hash(plan: Plan) -> str:
+    """Which plan a record belongs to."""
+    return hashlib.sha256(json.dumps(plan.to_json(), sort_keys=True).encode()).hexdigest()
+
+
+def make_record(plan: Plan, prepared: Prepared, *, column: Any, sha256: str) -> dict[str, Any]:
+    """The record as a JSON object."""
+    return {
+        "format": FORMAT,
+        "version": 1,
+        "says": "PRIVATE: holds the true statistic and the secret seed. Keep it; never share it.",
+        "column": column,
+        "plan_sha256": plan_hash(plan),
+        "input_sha256": sha256,
+        "seed": f"{prepared.seed:032x}",
+        "test_seed": prepared.test_seed,
+        **prepared.facts,
+    }
+
+
+def recorded_seed(path: Path, plan: Plan, *, column: str, sha256: str) -> int | None:
+    """The seed in the record at ``path``; ``None`` where there is no file yet."""
+    try:
+        data: Any = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror or error}.") from None
+    except (ValueError, RecursionError):
+        raise FileError(f"{path} exists and is not a record; name another file for the record.") from None
+    try:
+        return seed_in(data, plan, column=column, sha256=sha256)
+    except FileError as error:
+        raise FileError(f"{path}: {error}") from None
+
+
+def seed_in(record: Any, plan: Plan, *, column: Any, sha256: str) -> int | None:
+    """The seed of an earlier release of the same column under the same plan.
+
+    Two releases with two seeds can be averaged, so the seed of a data set and plan is drawn once.
+    """
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise FileError("this is not the record of a release; name another one.")
+    same = {"plan_sha256": plan_hash(plan), "input_sha256": sha256, "column": column}
+    if any(record.get(key) != value for key, value in same.items()):
+        raise FileError("this is the record of another release (another plan, table or column); name another one.")
+    if record.get("test_seed"):
+        return None
+    try:
+        return int(str(record["seed"]), 16)
+    except (KeyError, ValueError):
+        raise FileError("the record is damaged: it has no seed. Remove it if it is not needed.") from None
+
+
+def hash_column(frame: Frame) -> str:
+    """Hash of a column in memory."""
+    digest = hashlib.sha256()
+    if frame.type().numeric:
+        for block in frame.blocks(None):
+            digest.update(block.tobytes())
+    else:
+        digest.update(repr(frame.series().to_list()).encode())
+    return digest.hexdigest()

@@ -1,0 +1,137 @@
+"""release(): a plan and a table in, the same kind of table out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, overload
+
+from statveil.planning import Plan
+from statveil.tables.card import make_card
+from statveil.tables.frames import open_frame
+from statveil.tables.frames.frame import mapped
+from statveil.tables.preparing import prepare
+from statveil.tables.record import hash_column, make_record, seed_in
+
+__all__ = ["Release", "release"]
+
+Table = TypeVar("Table")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """A released table with what belongs to it.
+
+    Attributes
+    ----------
+    table : object
+        The released table; for files its path. Public.
+    card : dict
+        How it was released, with the guarantee and its assumptions. Public.
+    record : dict
+        True statistic, coefficients and secret seed. Private: never share it.
+    """
+
+    table: Any
+    card: dict[str, Any]
+    record: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"Release(table={type(self.table).__name__}, mode={self.card['mode']!r}, record=<private>)"
+
+
+@overload
+def release(
+    plan: Plan,
+    table: Table,
+    *,
+    column: Any = ...,
+    accept: Collection[str] = ...,
+    round_digits: int | None = ...,
+    seed: int | None = ...,
+    record: dict[str, Any] | None = ...,
+    details: Literal[False] = ...,
+) -> Table: ...
+@overload
+def release(
+    plan: Plan,
+    table: Table,
+    *,
+    column: Any = ...,
+    accept: Collection[str] = ...,
+    round_digits: int | None = ...,
+    seed: int | None = ...,
+    record: dict[str, Any] | None = ...,
+    details: Literal[True],
+) -> Release: ...
+def release(
+    plan: Plan,
+    table: Any,
+    *,
+    column: Any = None,
+    accept: Collection[str] = (),
+    round_digits: int | None = None,
+    seed: int | None = None,
+    record: dict[str, Any] | None = None,
+    details: bool = False,
+) -> Any:
+    """The table with one column released under the plan; everything else, and the input, as it was.
+
+    Parameters
+    ----------
+    plan : Plan
+        Made before, without data.
+    table : object
+        A pandas DataFrame or Series, a Polars DataFrame, LazyFrame or Series, a PyArrow Table, a DuckDB relation, a
+        NumPy array or a list. For files there is :func:`release_file`.
+    column : str
+        The column to release; left out for a single column (array, list, series).
+    accept : collection of str
+        Undeclared structure to release in spite of its leak: ``"step"``, ``"heaps"``, ``"atoms"``, ``"misfit"``.
+    round_digits : int, optional
+        Decimals of the released numbers (continuous columns only).
+    seed : int, optional
+        For tests only: a seed that someone can guess undoes the randomness of ``unit``, ``rank`` and ``category``.
+    record : dict, optional
+        The private record of an earlier release of the same column, whose secret seed is used again.
+    details : bool
+        Return a :class:`Release` with the card and the private record instead of the table alone.
+
+    Examples
+    --------
+    >>> import statveil as sv
+    >>> salaries = sv.Problem(
+    ...     family=sv.Location(),
+    ...     prior=sv.Box(mean=(40_000, 140_000)),
+    ...     secret=sv.Mean(),
+    ...     tolerance=1_000,
+    ...     known=sv.Structure(step=1),  # everyone knows that salaries are whole numbers
+    ... )
+    >>> plan = sv.plan(salaries, max_risk=0.2)
+    >>> sv.release(plan, [61_234, 58_310, 71_001, 66_120])
+    [64295, 61371, 74062, 69181]
+    """
+    frame = open_frame(table, column)
+    name = str(frame.series().name or "values") if column is None else str(column)
+    sha256 = hash_column(frame) if details or record is not None else ""
+    prepared = prepare(
+        plan,
+        frame.blocks,
+        column=name,
+        type=frame.type(),
+        accept=accept,
+        round_digits=round_digits,
+        seed=seed,
+        secret_seed=None if record is None else seed_in(record, plan, column=column, sha256=sha256),
+    )
+    released = frame.released(mapped(prepared.column_map, prepared.labels, prepared.finish))
+    if not details:
+        return released
+    card = make_card(
+        plan,
+        column=None if column is None else name,
+        accepted=prepared.accepted,
+        round_digits=round_digits,
+        test_seed=prepared.test_seed,
+    )
+    return Release(table=released, card=card, record=make_record(plan, prepared, column=column, sha256=sha256))

@@ -1,0 +1,190 @@
+"""release_file(): a plan and a file of any size in, a released file, its card and the private record out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from statveil.errors import FileError
+from statveil.planning import Plan
+from statveil.tables.blocks import Array
+from statveil.tables.card import card_path, make_card
+from statveil.tables.files import open_table
+from statveil.tables.preparing import prepare
+from statveil.tables.record import make_record, recorded_seed
+from statveil.tables.release import Release
+from statveil.whole_file import write_whole
+
+__all__ = ["Stage", "hash_file", "release_file"]
+
+Stage = Callable[[str, int, int | None], None]
+"""Told of progress: what is done (reading, writing), rows just done, rows in all where that is known."""
+
+
+def release_file(
+    plan: Plan,
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    column: str,
+    accept: Collection[str] = (),
+    round_digits: int | None = None,
+    seed: int | None = None,
+    record: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    progress: Stage = lambda stage, rows, total: None,
+) -> Release:
+    """Write ``target``, the table of ``source`` with one column released, and its card beside it.
+
+    The file is streamed, so it may be larger than memory. It is written as ``target.partial`` and renamed at the end.
+
+    Parameters
+    ----------
+    plan : Plan
+        Made before, without data.
+    source, target : path
+        Parquet, CSV (``.gz`` too), Arrow/Feather or Excel, or a folder of Parquet files; both of the same format.
+    column : str
+        The column to release.
+    accept, round_digits, seed
+        As for :func:`release`.
+    record : path, optional
+        Where to keep the private record (readable by its owner only). A record of the same release that is there
+        already lends its secret seed.
+    overwrite : bool
+        Replace an existing ``target``.
+    progress : callable, optional
+        Told of progress.
+    """
+    place, out = Path(source), Path(target)
+    table = open_table(place)
+    private = None if record is None else Path(record)
+    _check_paths(place, out, private, overwrite)
+    table.position(column)
+    partial = out.with_name(out.name + ".partial")
+    _remove(partial, out)
+    sha256 = "" if private is None else hash_file(place)
+
+    def read(labels: Sequence[str] | None) -> Iterator[Array]:
+        return table.blocks(column, labels=labels, progress=lambda rows: progress("reading", rows, table.rows))
+
+    prepared = prepare(
+        plan,
+        read,
+        column=column,
+        type=table.type_of(column),
+        accept=accept,
+        round_digits=round_digits,
+        seed=seed,
+        secret_seed=None if private is None else recorded_seed(private, plan, column=column, sha256=sha256),
+    )
+    facts = make_record(plan, prepared, column=column, sha256=sha256)
+    if private is not None:
+        # before the table: a table whose seed is lost can never be made again
+        write_whole(private, _text(facts), private=True)
+    try:
+        table.write(
+            partial,
+            column,
+            prepared.column_map,
+            labels=prepared.labels,
+            round_digits=round_digits,
+            progress=lambda rows: progress("writing", rows, table.rows),
+        )
+        card = make_card(
+            plan,
+            column=column,
+            accepted=prepared.accepted,
+            round_digits=round_digits,
+            test_seed=prepared.test_seed,
+            sha256=hash_file(partial),
+        )
+        write_whole(card_path(out), _text(card))
+        _rename(partial, out)
+    except BaseException:
+        _remove(partial, out)
+        raise
+    return Release(table=out, card=card, record=facts)
+
+
+def hash_file(path: Path) -> str:
+    """SHA-256 of a file, or of a folder's files with their names."""
+    try:
+        if path.is_file():
+            with path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.sha256()
+        for inner in sorted(entry for entry in path.rglob("*") if entry.is_file()):
+            digest.update(f"{inner.relative_to(path).as_posix()}\0{hash_file(inner)}\n".encode())
+        return digest.hexdigest()
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror or error}.") from None
+
+
+def _check_paths(source: Path, target: Path, record: Path | None, overwrite: bool) -> None:
+    """Refuse to write over the input, over anything else that is there, or one output over another."""
+    if not target.name:
+        raise FileError(f"the output needs a name. Got {os.fspath(target)!r}.")
+    taken = {_real(source): "the input"}
+    for path, what in ((target, "the output"), (card_path(target), "the card"), (record, "the record")):
+        if path is None:
+            continue
+        if _real(path) in taken:
+            raise FileError(f"{what} would be written over {taken[_real(path)]}, {path}; give it another name.")
+        taken[_real(path)] = what
+    if source.exists() and target.exists() and source.samefile(target):
+        raise FileError(f"input and output are the same file, {target}; give the output another name.")
+    if source.is_dir() and _real(source) in _real(target).parents:
+        raise FileError(f"the output {target} lies inside the input folder; write it elsewhere.")
+    if _real(target) in _real(source).parents:
+        raise FileError(f"the output {target} is a folder that holds the input; write it elsewhere.")
+    if not target.parent.is_dir():
+        raise FileError(f"cannot write {target}: there is no folder {target.parent}.")
+    if _format(source) != _format(target) and not (source.is_dir() and not target.suffix):
+        raise FileError(
+            f"the output must have the input's format. Got {source.name} and {target.name}; use the same suffix."
+        )
+    if (target.exists() or target.is_symlink()) and not overwrite:
+        raise FileError(f"{target} exists and is kept; give another name, or --overwrite (overwrite=True).")
+    if target.exists() and target.is_dir() != source.is_dir():
+        raise FileError(f"{target} exists and is {'a folder' if target.is_dir() else 'a file'}; give another name.")
+
+
+def _format(path: Path) -> str:
+    """The suffix that says the format, ``.csv.gz`` included."""
+    parts = [suffix.lower() for suffix in path.suffixes]
+    last = "".join(parts[-2:]) if parts[-1:] == [".gz"] else "".join(parts[-1:])
+    return {".pq": ".parquet", ".feather": ".arrow", ".ipc": ".arrow"}.get(last, last)
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _rename(partial: Path, target: Path) -> None:
+    try:
+        if target.is_dir() and not target.is_symlink():
+            _remove(target, target)
+        partial.replace(target)
+    except OSError as error:
+        raise FileError(f"cannot write {target}: {error.strerror or error}.") from None
+
+
+def _remove(path: Path, target: Path) -> None:
+    """Remove what an earlier run left behind."""
+    try:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot write {target}: {error.strerror or error}.") from None
+
+
+def _text(value: dict[str, Any]) -> bytes:
+    return (json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()

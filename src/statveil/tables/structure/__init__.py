@@ -1,0 +1,1 @@
+"""Structure that gives a move away: steps, heaps, atoms, and counts that do not follow their family."""

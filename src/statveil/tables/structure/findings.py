@@ -1,0 +1,191 @@
+"""What a column shows of itself: a step, heaps, atoms, or counts that do not follow their stated family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statveil.tables.blocks import Array
+from statveil.tables.structure.atom_search import MOST, continuous_atoms, lattice_atoms
+from statveil.tables.structure.heap_search import find_heaps
+from statveil.tables.structure.lattice_search import Lattice, find_lattice, ulp
+from statveil.tables.structure.misfit_search import find_excess
+from statveil.tables.structure.round_search import find_round
+from statveil.tables.structure.sampler import Sampler
+
+__all__ = ["Finding", "Sampler", "find_misfit", "find_structure"]
+
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One piece of structure that a column shows.
+
+    Parameters
+    ----------
+    name : str
+        ``step``, ``heaps``, ``atoms`` or ``misfit``.
+    values : tuple of float
+        The step; the periods of the heaps; the atoms, the most frequent first; nothing for a misfit.
+    flag : str
+        What to add to ``--known``, such as ``step=1``, ``heaps=5`` or ``atoms=0/30``.
+    says : str
+        One sentence for people. It holds no number of the data but the values themselves.
+    """
+
+    name: str
+    values: tuple[float, ...]
+    flag: str
+    says: str
+
+
+def find_structure(sample: Array, *, bits: int = 53) -> list[Finding]:
+    """Find structure of a column that a shift or a scaling of it would give away.
+
+    Parameters
+    ----------
+    sample : array
+        Rows of the column, in any order; those that are not finite are ignored.
+    bits : int
+        Significant bits of the numbers: 53, or 24 for a column of 32-bit floats.
+
+    Returns
+    -------
+    list of Finding
+        At most one each of ``step``, ``heaps`` and ``atoms``, in this order.
+
+    Examples
+    --------
+    >>> find_structure(np.array([12.0, 7.0, 9.0, 31.0]))[0].flag
+    'step=1'
+    """
+    values, counts = _distinct(sample)
+    rows = int(np.sum(counts))
+    if rows == 0:
+        return []
+    lattice = find_lattice(values, rows, bits)
+    if len(values) == 1:
+        few_decimals = lattice is not None and lattice.down <= 1e6
+        return [*(_step(lattice) if few_decimals else []), *(_atoms(values) if rows > 1 else [])]
+    return _on_lattice(values, counts, lattice) if lattice else _off_lattice(values, counts, _bits(values, bits))
+
+
+def find_misfit(sample: Array, pmf: Callable[[Array], Array]) -> list[Finding]:
+    """Check counts against the family that is stated for them.
+
+    Maps of counts that keep the shape are proven for columns that follow their family.
+
+    Parameters
+    ----------
+    sample : array
+        Rows of the column; those that are not finite are ignored.
+    pmf : callable
+        Share of each of some whole numbers from 0 up, as the family has it.
+
+    Returns
+    -------
+    list of Finding
+        ``atoms`` with the single counts that are too frequent, and ``misfit`` if the whole shape deviates. The rules
+        are in :mod:`statveil.tables.structure.misfit_search`.
+    """
+    values, counts = _distinct(sample)
+    if len(values) == 0:
+        return []
+    excess, deviates = find_excess(values, counts, pmf)
+    found = _atoms(excess)
+    if deviates:
+        says = (
+            f"the counts do not follow the stated family: they are {deviates}, and a map that is proven for the family "
+            "may show by how much it moved them."
+        )
+        found.append(Finding(name="misfit", values=(), flag="", says=says))
+    return found
+
+
+def _distinct(sample: Array) -> tuple[Array, Whole]:
+    finite = np.asarray(sample, dtype=np.float64)
+    values, counts = np.unique(finite[np.isfinite(finite)] + 0.0, return_counts=True)  # -0.0 becomes 0.0
+    return values, counts.astype(np.int64)
+
+
+def _on_lattice(values: Array, counts: Whole, lattice: Lattice) -> list[Finding]:
+    heaps = find_heaps(lattice, counts)
+    pattern = int(np.lcm.reduce(heaps)) if heaps else 1
+    atoms = lattice_atoms(lattice.index, counts, pattern)
+    if lattice.index[-1] - lattice.index[0] > 100 * int(np.sum(counts)):
+        # On so fine a lattice values do not repeat by accident, as on none at all.
+        fine = np.full(len(values), lattice.step)
+        repeated = continuous_atoms(values, counts, fine, least=5)
+        atoms = np.union1d(atoms, repeated[lattice.index[repeated] % pattern != 0] if heaps else repeated)
+    return [
+        *_step(lattice),
+        *_heaps(lattice.times(period) for period in heaps),
+        *_atoms(values[_most_frequent(atoms, counts)]),
+    ]
+
+
+def _bits(values: Array, bits: int) -> int:
+    """Significant bits that the values really use: 32-bit floats may be stored as 64-bit ones."""
+    exact = bool(np.max(np.abs(values)) < 3e38) and bool(np.all(values.astype(np.float32) == values))
+    return min(bits, 24) if exact else bits
+
+
+def _off_lattice(values: Array, counts: Whole, bits: int) -> list[Finding]:
+    fine = ulp(values, bits)
+    atoms = continuous_atoms(values, counts, fine, least=3 if bits > 24 else 5)
+    found = find_round(values, counts, fine, atoms)
+    if found is None:
+        return _atoms(values[_most_frequent(atoms, counts)])
+    # The round values are a lattice of their own: some of its multiples may be favourites again, or atoms.
+    step, on = found
+    round_ones = Lattice(up=step, down=1.0, index=np.rint(values[on] / step).astype(np.int64), anchored=True)
+    periods = find_heaps(round_ones, counts[on]) or (1,)
+    pattern = int(np.lcm.reduce(periods))
+    heaped = on[lattice_atoms(round_ones.index, counts[on], pattern)]
+    atoms = np.concatenate((heaped, np.setdiff1d(atoms, on)))
+    return [*_heaps(period * step for period in periods), *_atoms(values[_most_frequent(atoms, counts)])]
+
+
+def _most_frequent(positions: Whole, counts: Whole) -> Whole:
+    return positions[np.argsort(-counts[positions], kind="stable")][:MOST]
+
+
+def _plain(value: float) -> str:
+    """Shortest text that reads back as the same number."""
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
+
+
+def _step(lattice: Lattice | None) -> list[Finding]:
+    if lattice is None:
+        return []
+    text = _plain(lattice.step)
+    says = (
+        f"all values are whole multiples of {text}, up to one common offset; a shift that is no multiple of it, or any "
+        "scaling, moves the column off that grid and shows itself."
+    )
+    return [Finding(name="step", values=(lattice.step,), flag=f"step={text}", says=says)]
+
+
+def _heaps(periods: Iterable[float]) -> list[Finding]:
+    values = tuple(float(f"{period:.15g}") for period in periods)
+    if not values:
+        return []
+    text = " and ".join(_plain(value) for value in values)
+    says = (
+        f"values that differ by multiples of {text} occur more often than those between them; in the released column "
+        "the favourites sit elsewhere and show the shift or the factor."
+    )
+    return [Finding(name="heaps", values=values, flag="heaps=" + "/".join(_plain(v) for v in values), says=says)]
+
+
+def _atoms(values: Array) -> list[Finding]:
+    if len(values) == 0:
+        return []
+    atoms = tuple(float(value) for value in values)
+    text = ", ".join(_plain(atom) for atom in atoms)
+    says = f"the column has {text} far more often than values nearby; where the peak lies in the release shows the map."
+    return [Finding(name="atoms", values=atoms, flag="atoms=" + "/".join(_plain(a) for a in atoms), says=says)]

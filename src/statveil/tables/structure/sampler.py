@@ -1,0 +1,83 @@
+"""Which rows of a long column are looked at: all of the first million, then rows chosen by a hash of their number."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statveil.tables.blocks import Array
+
+__all__ = ["KEEP", "Sampler"]
+
+KEEP = 2**20
+"""Finite rows up to which everything is kept."""
+
+_STRIPE = 2**16  # rows hashed at once: what stays in the cache
+_GOLDEN = 2_654_435_769  # 2**32 over the golden ratio
+# Fibonacci hashing: row * _GOLDEN modulo 2**32. It is linear, so the rows of a stripe only add their start. Together
+# with a residue of the row it is spread evenly for every period, so that periodic data does not fool it.
+_HASHES = np.arange(_STRIPE, dtype=np.uint32) * np.uint32(_GOLDEN)
+
+
+class Sampler:
+    """A sample of a column that arrives block by block; the same whatever the blocks are.
+
+    Rows whose hash is below a limit are kept. The limit is a function of the rows alone (it halves until at most
+    ``2 * KEEP`` finite rows of the column lie below it), so neither the sizes nor the order of the blocks matter.
+    :attr:`values` holds at most about ``KEEP`` of them.
+
+    >>> sampler = Sampler()
+    >>> sampler.add(np.array([1.0, np.nan, 3.0]), 0)
+    >>> sampler.values
+    array([1., 3.])
+    """
+
+    def __init__(self, keep: int = KEEP) -> None:
+        self._most, self._all = 2 * keep, keep
+        self._shift = 0  # rows are kept whose hash is below 2**32 >> shift
+        self._values: list[Array] = []
+        self._hashes: list[NDArray[np.uint32]] = []
+        self._held = 0
+        self._starts: list[int] = []
+
+    def add(self, values: Array, start: int) -> None:
+        """Take the rows ``start``, ``start + 1``, ...; those that are not finite are ignored."""
+        for at in range(0, len(values), _STRIPE):
+            self._take(values[at : at + _STRIPE], start + at)
+
+    @property
+    def values(self) -> Array:
+        """The kept values, in the order of the rows of each block."""
+        if not self._values:
+            return np.zeros(0)
+        order = np.argsort(np.asarray(self._starts), kind="stable")
+        values = np.concatenate([self._values[i] for i in order])
+        if len(values) <= self._all:
+            return values
+        # Between one and two times KEEP: one more halving, on a copy, so that later rows still find their place.
+        hashes = np.concatenate([self._hashes[i] for i in order])
+        return np.asarray(values[hashes < np.uint32(2**31 >> self._shift)])
+
+    def _take(self, values: Array, start: int) -> None:
+        # Row numbers above 2**32 wrap round, which is harmless: the hash only has to be fixed for a row.
+        hashes = _HASHES[: len(values)] + np.uint32(start * _GOLDEN & 0xFFFFFFFF)
+        if self._shift:
+            where = np.flatnonzero(hashes < np.uint32(2**32 >> self._shift))
+            where = where[np.isfinite(values[where])]
+        else:
+            where = np.flatnonzero(np.isfinite(values))
+        if len(where):
+            self._values.append(values[where])
+            self._hashes.append(hashes[where])
+            self._starts.append(start)
+            self._held += len(where)
+        while self._held > self._most:
+            self._halve()
+
+    def _halve(self) -> None:
+        self._shift += 1
+        limit = np.uint32(2**32 >> self._shift)
+        for i, hashes in enumerate(self._hashes):
+            below = hashes < limit
+            self._values[i], self._hashes[i] = self._values[i][below], hashes[below]
+        self._held = sum(len(values) for values in self._values)

@@ -1,0 +1,198 @@
+"""Whether a column has the structure that was declared, and no other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+
+import numpy as np
+
+from statveil.errors import StructureError, unknown_name
+from statveil.planning import Plan
+from statveil.problem.location_scale import LocationScale
+from statveil.problem.ordinal import Ordinal
+from statveil.problem.problem import Problem
+from statveil.problem.secrets.fraction import Fraction
+from statveil.problem.structure import Structure
+from statveil.tables.blocks import Array
+from statveil.tables.maps.build import fixed_point
+from statveil.tables.structure.findings import Finding, Sampler, find_misfit, find_structure
+
+__all__ = ["LEAKS", "Verifier", "check_accepted", "precision"]
+
+LEAKS = {
+    "step": "The values lie on a lattice that was not declared. Someone who knows it may learn how far they moved.",
+    "heaps": "Multiples of some number are favourites, which was not declared. Someone who knows them may learn how "
+    "far the values moved.",
+    "atoms": "Single values occur often, which was not declared. Someone who knows one learns how far it moved.",
+    "misfit": "The counts do not follow the stated family. The stated risk is proven only for columns that do.",
+}
+"""What may be accepted by name, in words that can be published: they say nothing of the column's own values."""
+
+
+def check_accepted(names: Collection[str]) -> tuple[str, ...]:
+    """The accepted leaks, each a known name."""
+    for name in names:
+        if name not in LEAKS:
+            raise StructureError(unknown_name("leak to accept", str(name), LEAKS))
+    return tuple(sorted(set(names)))
+
+
+class Verifier:
+    """Watches a column block by block, then says whether it may be released."""
+
+    def __init__(self, plan: Plan, *, bits: int) -> None:
+        self.plan, self.bits = plan, bits
+        self.known = plan.problem.known
+        self.low, self.high = _bounds(plan.problem)
+        self.sampler = Sampler()
+        self.offset: float | None = None
+        self.hits = 0
+        self._seen = 0
+        self._broken: set[str] = set()
+        secret = plan.problem.secret
+        self._count = plan.problem.family.category_index(secret.category) if isinstance(secret, Fraction) else None
+
+    # --- while reading ------------------------------------------------------------------------
+    def watch(self, values: Array, start: int) -> None:
+        """Look at the rows from ``start`` on."""
+        finite = values[mask] if not (mask := np.isfinite(values)).all() else values
+        if not len(finite):
+            return
+        if float(finite.min()) < self.low:
+            self._broken.add("minimum")
+        if float(finite.max()) > self.high:
+            self._broken.add("maximum")
+        if self.known.step is not None:
+            self._watch_step(finite, self.known.step)
+        if isinstance(self.plan.problem.family, Ordinal) and np.any(finite != np.floor(finite)):
+            self._broken.add("whole")
+        if self._count is not None:
+            self.hits += int(np.count_nonzero(finite == self._count))
+        self._seen += len(finite)
+        self.sampler.add(values, start)
+
+    def _watch_step(self, values: Array, step: float) -> None:
+        if self.offset is None:
+            self.offset = _offset(float(values[0]), step)
+        place = (values - self.offset) / step
+        # a millionth of a step, or the rounding errors of the numbers themselves
+        slack = np.maximum(1e-6, 4 * 2.0**-self.bits * np.abs(values) / step)
+        if np.any(np.abs(place - np.floor(place + 0.5)) > slack):
+            self._broken.add("step")
+
+    @property
+    def share(self) -> float:
+        """Share of the count that is the secret."""
+        return self.hits / max(self._seen, 1)
+
+    # --- afterwards ---------------------------------------------------------------------------
+    def check_declared(self, column: str) -> None:
+        """Refuse a column that lacks what was declared: the map and the stated risk rest on it."""
+        family = self.plan.problem.family.name
+        says = {
+            "minimum": f"has values below the minimum that the plan rests on ({self.low:g})",
+            "maximum": f"has values above the maximum that the plan rests on ({self.high:g})",
+            "step": f"has values off the declared step {self.known.step}",
+            "whole": f"has values that are not whole numbers, but {family!r} is a family of counts",
+        }
+        for name in ("whole", "minimum", "maximum", "step"):
+            if name in self._broken:
+                raise StructureError(
+                    f"column {column!r} {says[name]}. The plan does not fit this column; correct the column, "
+                    "or plan again with what is publicly known of such columns."
+                )
+
+    def check_undeclared(self, column: str, accepted: Collection[str], params: dict[str, float]) -> list[Finding]:
+        """Refuse structure that was found but not declared, unless accepted by name; returns what was found."""
+        found = self._undeclared(params)
+        refused = [finding for finding in found if finding.name not in accepted]
+        if refused:
+            flags = _merged(self.known, [finding.flag for finding in refused if finding.flag])
+            names = " ".join(f"--accept {name}" for name in sorted({finding.name for finding in refused}))
+            remedy = f'plan again with --known "{flags}"' if flags else "plan again with a family that fits"
+            raise StructureError(
+                f"column {column!r}: {' '.join(finding.says for finding in refused)} This was not declared, so the "
+                f"stated risk would not hold. If it is known of such columns, {remedy}; or accept the leak: {names}."
+            )
+        return found
+
+    def _undeclared(self, params: dict[str, float]) -> list[Finding]:
+        mode, family = self.plan.mode, self.plan.problem.family
+        if mode in ("rank", "category"):  # what is released depends on nothing but the order of the rows
+            return []
+        found = find_structure(self.sampler.values, bits=self.bits)
+        if mode == "unit":
+            whole = [finding for finding in found if not _declared(finding, Structure(step=1.0), ())]
+            shape = [finding for finding in whole if finding.name != "atoms"]
+            return [*shape, *find_misfit(self.sampler.values, lambda counts: family.pmf(counts, params))]
+        bound = fixed_point(self.plan)
+        fixed = (*self.known.fixed_points, *(() if bound is None else (bound,)))
+        return [finding for finding in found if not _declared(finding, self.known, fixed)]
+
+
+def precision(sample: Array, bits: int, found: Collection[Finding]) -> int:
+    """Bits of the column's floats: 24 also where 32-bit floats are stored in 64 bits.
+
+    Values on a lattice that was accepted are short for another reason: nothing is left to hide in their last bits.
+    """
+    if any(finding.name == "step" for finding in found):
+        return bits
+    with np.errstate(over="ignore"):
+        return 24 if bool(np.all(sample.astype(np.float32) == sample)) else bits
+
+
+def _declared(finding: Finding, known: Structure, fixed: tuple[float, ...]) -> bool:
+    if finding.name == "atoms":
+        return set(finding.values) <= set(fixed)
+    spacing = known.spacing
+    return spacing is not None and all(_whole(spacing / value) for value in finding.values)
+
+
+def _whole(ratio: float) -> bool:
+    return ratio > 0.5 and abs(ratio - round(ratio)) <= 1e-9 * ratio
+
+
+def _bounds(problem: Problem) -> tuple[float, float]:
+    """Where the values must lie, by declaration or by the family."""
+    lows, highs = [problem.known.minimum], [problem.known.maximum]
+    family = problem.family
+    if isinstance(family, LocationScale):
+        for end, bounds in ((family.minimum, lows), (family.maximum, highs)):
+            if isinstance(end, float):
+                bounds.append(end)
+            elif end is not None and problem.box.axes[end].known:
+                bounds.append(problem.box.axes[end].low)
+    if isinstance(family, Ordinal):
+        lows.append(0.0)
+        highs.append(family.last_count)
+    return (
+        max((low for low in lows if low is not None), default=-math.inf),
+        min((high for high in highs if high is not None), default=math.inf),
+    )
+
+
+def _offset(value: float, step: float) -> float:
+    """The place of a lattice relative to 0, from one of its values; 0 where it is a rounding error away."""
+    rest = value - math.floor(value / step) * step
+    if min(rest, step - rest) <= 1e-6 * step:
+        return 0.0
+    for digits in range(13):  # 0.3 rather than 0.30000000000000004
+        if abs(round(rest, digits) - rest) <= 1e-9 * step:
+            return round(rest, digits)
+    return rest
+
+
+def _merged(known: Structure, flags: list[str]) -> str:
+    """What is declared and what was found, as one ``--known`` argument."""
+    parts = {"min": known.minimum, "max": known.maximum, "step": known.step}
+    lists = {"heaps": list(known.heaps), "atoms": list(known.atoms)}
+    for flag in flags:
+        for piece in flag.split(","):
+            name, _, value = piece.partition("=")
+            if name in lists:
+                lists[name] = sorted({*lists[name], *(float(part) for part in value.split("/"))})
+            else:
+                parts[name] = float(value)
+    plain = [f"{name}={value:.12g}" for name, value in parts.items() if value is not None]
+    return ",".join([*plain, *(f"{n}={'/'.join(f'{v:.12g}' for v in vs)}" for n, vs in lists.items() if vs)])

@@ -1,0 +1,82 @@
+"""Statistics of a column: exact, in one pass, the same whatever the chunks."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import statveil as sv
+from statveil.tables import quantile as quantile_module
+from statveil.tables.blocks import BLOCK, blocks_of, reblocked
+from statveil.tables.measure import measure
+
+finite = st.floats(-1e12, 1e12, allow_subnormal=False)
+columns = st.lists(st.one_of(finite, st.just(math.nan), st.just(math.inf)), min_size=1, max_size=80).map(np.array)
+
+
+@pytest.mark.parametrize("limit", [1, 7, 2**21])
+@given(values=columns, alpha=st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.5, 1.0])))
+def test_quantiles_are_numpys_to_the_last_bit(limit, values, alpha):
+    kept = values[np.isfinite(values)]
+    if not len(kept):
+        return
+    quantile_module._COLLECT, before = limit, quantile_module._COLLECT
+    try:
+        found = measure(blocks_of(values), alpha=alpha).quantile
+    finally:
+        quantile_module._COLLECT = before
+    assert found == np.quantile(kept, alpha)
+
+
+@given(values=columns)
+def test_moments_are_those_of_the_finite_values(values):
+    kept = values[np.isfinite(values)]
+    if not len(kept):
+        with pytest.raises(sv.ColumnError, match="no finite number"):
+            measure(blocks_of(values))
+        return
+    found = measure(blocks_of(values))
+    exact = math.fsum(kept.tolist()) / len(kept)
+    spread = math.sqrt(math.fsum((value - exact) ** 2 for value in kept.tolist()) / len(kept))
+    size = float(np.abs(kept).max()) or 1.0
+    assert found.rows == len(kept)
+    assert abs(found.mean - exact) <= 1e-14 * size
+    assert abs(found.std - spread) <= 1e-13 * size
+    assert (found.minimum, found.maximum) == (kept.min(), kept.max())
+
+
+@pytest.mark.parametrize("size", [1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 17])
+def test_blocks_do_not_depend_on_chunks(size):
+    values = np.random.default_rng(size).normal(1e6, 1.0, size)
+    cuts = np.sort(np.random.default_rng(1).integers(0, size + 1, 9))
+    chunks = np.split(values, cuts)
+    whole = list(blocks_of(values)())
+    again = list(reblocked(chunks))
+    assert [len(block) for block in whole] == [len(block) for block in again]
+    assert all(np.array_equal(one, two) for one, two in zip(whole, again, strict=True))
+    assert measure(blocks_of(values), alpha=0.3) == measure(lambda: reblocked(chunks), alpha=0.3)
+
+
+def test_a_million_ties_and_a_narrow_column_have_exact_quantiles():
+    rng = np.random.default_rng(3)
+    for values in (rng.integers(0, 3, 300_000).astype(float), 1e9 + rng.random(300_000), -rng.pareto(0.5, 300_000)):
+        quantile_module._COLLECT, before = 1000, quantile_module._COLLECT
+        try:
+            found = [measure(blocks_of(values), alpha=alpha).quantile for alpha in (0.0, 0.01, 0.5, 0.999, 1.0)]
+        finally:
+            quantile_module._COLLECT = before
+        assert found == np.quantile(values, [0.0, 0.01, 0.5, 0.999, 1.0]).tolist()
+
+
+def test_a_spread_far_from_zero_does_not_cancel():
+    values = np.random.default_rng(0).normal(0.0, 1.0, 200_000)
+    assert measure(blocks_of(values + 1e9)).std == pytest.approx(values.std(), rel=1e-6)
+
+
+def test_values_too_large_to_square_are_refused():
+    with pytest.raises(sv.ColumnError, match="too large"):
+        measure(blocks_of(np.array([1e200, -1e200, 3.0])))
