@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BLOCK", "Array", "Blocks", "blocks_of", "reblocked"]
+__all__ = ["BLOCK", "Array", "Blocks", "blocks_of", "in_blocks", "reblocked"]
 
 BLOCK = 65_536
 """Rows of every block but the last. Seeded maps draw per block, so this number is part of what a seed means."""
@@ -17,6 +18,29 @@ Array = NDArray[np.float64]
 Blocks = Callable[[], Iterator[Array]]
 """Starts a new pass over the column. A row that is not finite (missing, NaN, infinite) is never touched by a map."""
 
+Tag = TypeVar("Tag")
+Chunk = TypeVar("Chunk", bound=Any)  # anything with a length and slices: an array, a frame
+
+
+def in_blocks(chunks: Iterable[tuple[Tag, Chunk]]) -> Iterator[list[tuple[Tag, Chunk]]]:
+    """Chunks of any length, each with a tag, as pieces that together have exactly ``BLOCK`` rows.
+
+    The last block has what is left.
+    """
+    held: list[tuple[Tag, Chunk]] = []
+    size = 0
+    for tag, chunk in chunks:
+        start = 0
+        while size + len(chunk) - start >= BLOCK:
+            stop = start + BLOCK - size
+            yield [*held, (tag, chunk[start:stop])]
+            held, size, start = [], 0, stop
+        if start < len(chunk):
+            held.append((tag, chunk[start:]))
+            size += len(chunk) - start
+    if size:
+        yield held
+
 
 def reblocked(chunks: Iterable[Array]) -> Iterator[Array]:
     """Arrays of any length as arrays of ``BLOCK`` rows and one shorter last one.
@@ -24,20 +48,8 @@ def reblocked(chunks: Iterable[Array]) -> Iterator[Array]:
     >>> [len(block) for block in reblocked([np.zeros(70_000), np.zeros(0), np.zeros(61_073)])]
     [65536, 65536, 1]
     """
-    held: list[Array] = []
-    size = 0
-    for chunk in chunks:
-        start = 0
-        while size + len(chunk) - start >= BLOCK:
-            stop = start + BLOCK - size
-            held.append(chunk[start:stop])
-            yield held[0] if len(held) == 1 else np.concatenate(held)
-            held, size, start = [], 0, stop
-        if start < len(chunk):
-            held.append(chunk[start:])
-            size += len(chunk) - start
-    if size:
-        yield held[0] if len(held) == 1 else np.concatenate(held)
+    for pieces in in_blocks((None, chunk) for chunk in chunks):
+        yield pieces[0][1] if len(pieces) == 1 else np.concatenate([piece for _, piece in pieces])
 
 
 def blocks_of(values: Array) -> Blocks:

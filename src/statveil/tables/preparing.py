@@ -22,7 +22,6 @@ from statveil.tables.estimate import estimate, shares_of
 from statveil.tables.maps.build import build_map
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.measure import Measured, measure
-from statveil.tables.rounding_digits import rounded
 from statveil.tables.series import ColumnType
 from statveil.tables.structure.findings import Finding
 from statveil.tables.verification import Verifier, check_accepted, precision
@@ -39,16 +38,11 @@ class Prepared:
 
     column_map: ColumnMap
     labels: tuple[str, ...] | None
-    round_digits: int | None
     accepted: tuple[str, ...]
     seed: int
     test_seed: bool
     facts: dict[str, Any]
     """What the private record keeps: estimates, released parameters, bin, coefficients."""
-
-    def finish(self, values: Array) -> Array:
-        """What is done to released numbers at the end."""
-        return values if self.round_digits is None else rounded(values, self.round_digits)
 
 
 def new_seed() -> int:
@@ -112,7 +106,6 @@ def prepare(
     return Prepared(
         column_map=column_map,
         labels=labels,
-        round_digits=round_digits,
         accepted=accepted,
         seed=chosen,
         test_seed=seed is not None,

@@ -124,7 +124,7 @@ def release(
         seed=seed,
         secret_seed=None if record is None else seed_in(record, plan, column=column, sha256=sha256),
     )
-    released = frame.released(mapped(prepared.column_map, prepared.labels, prepared.finish))
+    released = frame.released(mapped(prepared.column_map, prepared.labels, round_digits))
     if not details:
         return released
     card = make_card(

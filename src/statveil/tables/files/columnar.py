@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain, groupby
 from pathlib import Path
@@ -15,11 +15,11 @@ from polars.exceptions import PanicException, PolarsError
 from polars.io.plugins import register_io_source
 
 from statveil.errors import FileError
-from statveil.tables.blocks import BLOCK, Array
+from statveil.tables.blocks import BLOCK, Array, in_blocks
 from statveil.tables.files.failures import cannot_read, cannot_write
-from statveil.tables.files.released import read_rows, released_dtype, released_rows
 from statveil.tables.files.table_file import Progress, TableFile
 from statveil.tables.maps.column_map import ColumnMap
+from statveil.tables.released import read_rows, released_dtype, released_rows
 from statveil.tables.series import ColumnType, column_type
 
 __all__ = ["ColumnarFile", "ColumnarParts"]
@@ -50,7 +50,7 @@ class ColumnarParts(TableFile):
         return self._blocks(column, labels, progress)
 
     def _blocks(self, column: str, labels: Sequence[str] | None, progress: Progress | None) -> Iterator[Array]:
-        for pieces in _in_blocks(self._batches(column)):
+        for pieces in map(_merged, in_blocks(self._batches(column))):
             rows = [read_rows(batch.to_series(), labels) for _, batch in pieces]
             block = rows[0] if len(rows) == 1 else np.concatenate(rows)
             yield block
@@ -70,7 +70,7 @@ class ColumnarParts(TableFile):
         self._check(column, labels)
 
         def released() -> Generator[tuple[int, pl.DataFrame], None, None]:
-            for index, pieces in enumerate(_in_blocks(self._batches(None))):
+            for index, pieces in enumerate(map(_merged, in_blocks(self._batches(None)))):
                 originals = [batch.get_column(column) for _, batch in pieces]
                 fresh = released_rows(originals, column_map, index, labels=labels, round_digits=round_digits)
                 for (part, batch), series in zip(pieces, fresh, strict=True):
@@ -185,23 +185,6 @@ class ColumnarFile(ColumnarParts):
             if isinstance(error, _ENGINE_FAILURES):
                 raise cannot_write(target, error) from None
             raise
-
-
-def _in_blocks(batches: Iterable[tuple[int, pl.DataFrame]]) -> Iterator[list[tuple[int, pl.DataFrame]]]:
-    """Batches of any length as pieces that together have exactly ``BLOCK`` rows (the last block has the rest)."""
-    held: list[tuple[int, pl.DataFrame]] = []
-    size = 0
-    for part, batch in batches:
-        start = 0
-        while size + len(batch) - start >= BLOCK:
-            stop = start + BLOCK - size
-            yield _merged([*held, (part, batch[start:stop])])
-            held, size, start = [], 0, stop
-        if start < len(batch):
-            held.append((part, batch[start:]))
-            size += len(batch) - start
-    if size:
-        yield _merged(held)
 
 
 def _merged(pieces: list[tuple[int, pl.DataFrame]]) -> list[tuple[int, pl.DataFrame]]:

@@ -11,7 +11,8 @@ import polars as pl
 from statveil.errors import ColumnError, unknown_name
 from statveil.tables.blocks import BLOCK, Array
 from statveil.tables.maps.column_map import ColumnMap
-from statveil.tables.series import ColumnType, codes_of, column_type, from_codes, from_numbers, numbers_of
+from statveil.tables.released import read_rows, released_rows
+from statveil.tables.series import ColumnType, column_type
 
 __all__ = ["Frame", "Released", "mapped"]
 
@@ -62,8 +63,7 @@ class Frame(ABC):
         """The target column as numbers, or as numbers of categories."""
         series = self.series()
         for start in range(0, len(series), BLOCK):
-            rows = series.slice(start, BLOCK)
-            yield numbers_of(rows) if labels is None else codes_of(rows, labels)
+            yield read_rows(series.slice(start, BLOCK), labels)
 
     def released(self, release: Released) -> Any:
         """The object with every block of the target column replaced."""
@@ -72,13 +72,10 @@ class Frame(ABC):
         return self.with_series(pl.concat(parts) if parts else series)
 
 
-def mapped(column_map: ColumnMap, labels: Sequence[str] | None, finish: Callable[[Array], Array]) -> Released:
+def mapped(column_map: ColumnMap, labels: Sequence[str] | None, round_digits: int | None) -> Released:
     """A map of numbers as a map of series of any type."""
 
     def release(rows: pl.Series, index: int) -> pl.Series:
-        if labels is not None:
-            before = codes_of(rows, labels)
-            return from_codes(rows, before, column_map.block(before, index), labels)
-        return from_numbers(rows, finish(column_map.block(numbers_of(rows), index)), whole=column_map.whole)
+        return released_rows([rows], column_map, index, labels=labels, round_digits=round_digits)[0]
 
     return release

@@ -10,10 +10,10 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from statveil.errors import ColumnError
-from statveil.tables.blocks import Array
+from statveil.tables.blocks import BLOCK, Array, in_blocks
 from statveil.tables.frames.frame import Frame, Released
-from statveil.tables.polars_blocks import frame_blocks
-from statveil.tables.series import ColumnType, codes_of, column_type, numbers_of
+from statveil.tables.released import read_rows
+from statveil.tables.series import ColumnType, column_type
 
 __all__ = ["PolarsFrame", "PolarsLazyFrame", "PolarsSeries"]
 
@@ -95,8 +95,7 @@ class PolarsLazyFrame(Frame):
         self._checks = checks
 
     def _values(self, rows: pl.DataFrame) -> Array:
-        column = rows[self.column]
-        return numbers_of(column) if self._labels is None else codes_of(column, self._labels)
+        return read_rows(rows[self.column], self._labels)
 
     def released(self, release: Released) -> Any:
         native, column, checks = self.native, self.column, list(self._checks)
@@ -124,3 +123,10 @@ class PolarsLazyFrame(Frame):
         return ColumnError(
             "the lazy query gives its rows in another order each time it runs; collect() it first, or sort it."
         )
+
+
+def frame_blocks(query: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """Run a query in the streaming engine, ``BLOCK`` rows at a time, in row order."""
+    batches = query.collect_batches(maintain_order=True, chunk_size=BLOCK, engine="streaming")
+    for pieces in in_blocks((None, batch) for batch in batches):
+        yield pieces[0][1] if len(pieces) == 1 else pl.concat([piece for _, piece in pieces])
