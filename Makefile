@@ -15,7 +15,7 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $(READY)
 
-demo: $(READY)  ## plan a release, play the attacker, draw the trade-off
+demo: $(READY)  ## plan and release a small table, read it back, play the attacker, draw before and after
 	$(BIN)/python examples/demo.py
 
 test: $(READY) lint  ## lint, types, import directions, tests, doctests
@@ -34,6 +34,7 @@ bench: $(READY)  ## speeds, as ratios within one run
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/planning.py
 	$(BIN)/python benchmarks/numeric.py
+	$(BIN)/python benchmarks/release.py
 
 docs: $(READY)  ## draw the pictures of the documentation anew
 	$(BIN)/python docs/pictures.py

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import io
-import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -34,19 +35,32 @@ def test_the_readmes_library_example_runs_and_prints_what_it_says():
 
 def test_the_readmes_commands_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
     (block,) = _blocks("README.md", "console")
     commands = re.findall(r"^\$ (.*?)(?=^\$ |\Z)", block.replace("\\\n", " "), flags=re.DOTALL | re.MULTILINE)
     assert len(commands) == 3
     for command in commands:
-        words = shlex.split(command.replace("1000000", "20000"))
-        monkeypatch.setattr("sys.argv", words)
+        monkeypatch.setattr("sys.argv", shlex.split(command))
         with pytest.raises(SystemExit) as end:
             run()
         assert end.value.code == 0, command
-        printed = capsys.readouterr().out
-        if "--json" in words:
-            assert isinstance(json.loads(printed), dict)
-    assert (tmp_path / "plan.json").exists()
+    assert "public.csv agrees with its card" in capsys.readouterr().out
+    before, after = (_rows(tmp_path / name) for name in ("examples/latency.csv", "public.csv"))
+    moved = {float(row["latency_ms"]) - float(old["latency_ms"]) for row, old in zip(after, before, strict=True)}
+    assert len({round(move, 6) for move in moved}) == 1, "every latency moved by the same number of steps"
+    assert [row["request"] for row in after] == [row["request"] for row in before]
+
+
+def _rows(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_example_of_a_release_runs():
+    (code,) = _blocks("docs/releasing.md", "python")
+    names: dict[str, object] = {}
+    exec(compile(code, "releasing.md", "exec"), names)
+    assert len(names["released"]) == 5_000
 
 
 def test_the_example_of_an_own_family_runs():

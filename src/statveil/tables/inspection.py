@@ -164,7 +164,7 @@ def _report(name: str, found: ColumnType, blocks: Callable[[], Iterator[Array]])
     families = tuple(fits(sampler.values, whole=counts)) if measured.maximum > measured.minimum else ()
     flags = [found.flag for found in structure if found.flag]
     leaks = [f"{found.says} Declare it ({found.flag}) if it is known of such columns." for found in structure]
-    if measured.minimum >= 0:
+    if 0 <= measured.minimum <= 0.1 * measured.mean:  # far from 0, the bound tells nothing
         flags.insert(0, "min=0")
         leaks.insert(
             0,
