@@ -13,6 +13,7 @@ __all__ = ["run", "statveil"]
 
 _COMMANDS = {
     "apply": "released parameter of a parameter",
+    "audit": "private: attack a released table before someone else does",
     "frontier": "the whole trade-off between risk and distortion",
     "inspect": "private: structure of a table's columns, and what would leak",
     "limits": "what no mechanism can beat",

@@ -24,7 +24,15 @@ from statveil.problem.secrets.quantile import Quantile
 from statveil.problem.secrets.std import Std
 from statveil.problem.structure import Structure
 
-__all__ = ["parse_family", "parse_known", "parse_number", "parse_point", "parse_priors", "parse_secret"]
+__all__ = [
+    "parse_family",
+    "parse_knowledge",
+    "parse_known",
+    "parse_number",
+    "parse_point",
+    "parse_priors",
+    "parse_secret",
+]
 
 _PRIOR_HELP = (
     "Allowed: NAME=LO:HI, NAME=X, NAME=LO:HI~normal(M,S), NAME=LO:HI~lipschitz(FLOOR,L), NAME~between(A,B,0.9)"
@@ -172,6 +180,32 @@ def parse_known(text: str | None) -> Structure:
             found[name] = parse_number(value, f"the known {name!r}")
     plain = {names[name]: value for name, value in found.items()}
     return Structure(**plain, atoms=lists.get("atoms", ()), heaps=lists.get("heaps", ()))
+
+
+def parse_knowledge(
+    texts: Sequence[str],
+) -> tuple[Structure, list[tuple[int, float]], list[tuple[str, str]]]:
+    """All ``--known`` options of an audit: structure, ``record=ROW:VALUE``, ``release=PLAN:TABLE``."""
+    structure: list[str] = []
+    records: list[tuple[int, float]] = []
+    releases: list[tuple[str, str]] = []
+    for text in texts:
+        name, _, value = text.partition("=")
+        head, colon, tail = value.partition(":")
+        if name.strip() == "record":
+            if not colon or not re.fullmatch(r"\s*\d+\s*", head):
+                raise ProblemError("a known record must look like record=17:52000 (row from 0 : true value).")
+            try:
+                records.append((int(head), float(tail)))
+            except ValueError:  # never repeat a private value in a message
+                raise ProblemError("the value of a known record must be a number, as in record=17:52000.") from None
+        elif name.strip() == "release":
+            if not head or not tail:
+                raise ProblemError(f"another release must look like release=PLAN:TABLE. Got {text!r}.")
+            releases.append((head, tail))
+        else:
+            structure.append(text)
+    return parse_known(",".join(structure)) if structure else Structure(), records, releases
 
 
 def parse_point(text: str) -> dict[str, float]:

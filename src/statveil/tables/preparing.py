@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -85,8 +86,8 @@ def prepare(
         verifier.check_declared(column)
         statistic = own_statistic(plan, measured, verifier.share)
         params = _estimate(plan, column, measured, statistic)
-        found = verifier.check_undeclared(column, accepted, params)
         applied = _apply(plan, column, params)
+        found = verifier.check_undeclared(column, accepted, params)
         offset, bits = verifier.offset or 0.0, precision(verifier.sampler.values, type.bits, found)
     column_map = build_map(
         plan,
@@ -98,7 +99,11 @@ def prepare(
         precision=bits,
         seed=chosen,
     )
-    if type.kind == "integer" and plan.mode == "lattice" and (plan.problem.known.spacing or 0.0) % 1:
+    if (
+        type.scale is not None
+        and plan.mode == "lattice"
+        and Fraction(repr(plan.problem.known.spacing)) * 10**type.scale % 1
+    ):
         raise ColumnError(
             f"column {column!r} holds whole numbers, but the plan moves by {plan.problem.known.spacing:g}; "
             "declare a whole step, or cast the column to floating point."

@@ -28,7 +28,7 @@ def make_record(plan: Plan, prepared: Prepared, *, column: Any, sha256: str) -> 
         "format": FORMAT,
         "version": 1,
         "says": "PRIVATE: holds the true statistic and the secret seed. Keep it; never share it.",
-        "column": column,
+        "column": None if column is None else str(column),
         "plan_sha256": plan_hash(plan),
         "input_sha256": sha256,
         "seed": f"{prepared.seed:032x}",
@@ -60,7 +60,7 @@ def seed_in(record: Any, plan: Plan, *, column: Any, sha256: str) -> int | None:
     """
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise FileError("this is not the record of a release; name another one.")
-    same = {"plan_sha256": plan_hash(plan), "input_sha256": sha256, "column": column}
+    same = {"plan_sha256": plan_hash(plan), "input_sha256": sha256, "column": None if column is None else str(column)}
     if any(record.get(key) != value for key, value in same.items()):
         raise FileError("this is the record of another release (another plan, table or column); name another one.")
     if record.get("test_seed"):

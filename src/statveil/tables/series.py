@@ -36,6 +36,8 @@ class ColumnType:
     kind: str
     name: str
     bits: int = 53
+    scale: int | None = None
+    """Decimals that the type can hold; ``None`` for floats."""
 
     @property
     def numeric(self) -> bool:
@@ -51,9 +53,9 @@ def column_type(dtype: pl.DataType) -> ColumnType:
     if dtype == pl.Float64:
         return ColumnType(kind="float", name=name)
     if dtype.is_integer():
-        return ColumnType(kind="integer", name=name)
-    if dtype.is_decimal():
-        return ColumnType(kind="decimal", name=name)
+        return ColumnType(kind="integer", name=name, scale=0)
+    if isinstance(dtype, pl.Decimal):
+        return ColumnType(kind="decimal", name=name, scale=dtype.scale)
     if dtype == pl.Boolean:
         return ColumnType(kind="boolean", name=name)
     if dtype in (pl.String, pl.Categorical, pl.Enum):
@@ -70,6 +72,11 @@ def numbers_of(series: pl.Series) -> Array:
         raise ColumnError(
             f"column {series.name!r} holds whole numbers beyond 2^53, which 64-bit floats cannot hold exactly. "
             "Measure them from a public offset or in a coarser unit first."
+        )
+    if series.dtype.is_decimal() and not (pl.Series(values).cast(series.dtype, strict=False) == series).all():
+        raise ColumnError(
+            f"column {series.name!r} holds decimals with more digits than 64-bit floats can hold exactly. "
+            "Round them, or measure them from a public offset first."
         )
     return np.asarray(values, dtype=np.float64)
 
@@ -110,13 +117,18 @@ def _decimal(original: pl.Series, released: Array, touched: NDArray[np.bool_]) -
 
 def _whole(original: pl.Series, released: Array, touched: NDArray[np.bool_]) -> pl.Series:
     """Whole numbers in the column's integer type, or a refusal where they do not fit."""
-    rounded = np.where(touched, np.floor(released + 0.5), 0.0)
-    ends = (original.dtype.min(), original.dtype.max())  # type: ignore[attr-defined]
-    low, high = (float(pl.select(end).item()) for end in ends)
+    rounded = np.where(touched, np.rint(released), 0.0)
+    low, high = _ends(original.dtype)
     fits = (rounded >= max(low, -_LARGEST_WHOLE)) & (rounded <= min(high, _LARGEST_WHOLE))
     if not bool(fits.all()):
         raise _does_not_fit(original, "a wider integer type")
     return pl.Series(rounded.astype(np.int64)).cast(original.dtype)
+
+
+def _ends(dtype: pl.DataType) -> tuple[float, float]:
+    """The least and the largest number of a type."""
+    low, high = (pl.select(end).item() for end in (dtype.min(), dtype.max()))  # type: ignore[attr-defined]
+    return float(low), float(high)
 
 
 def _does_not_fit(original: pl.Series, remedy: str) -> ColumnError:
@@ -130,7 +142,9 @@ def label_values(labels: Sequence[str], dtype: pl.DataType) -> pl.Series:
     """The plan's labels as values of the column's type."""
     if dtype == pl.Boolean:
         names = {"true": True, "false": False}
-        if not all(label.casefold() in names for label in labels):
+        if {label.casefold() for label in labels} - set(names) or len({name.casefold() for name in labels}) < len(
+            labels
+        ):
             raise ColumnError("a true/false column has the categories true and false; plan with --labels true,false.")
         return pl.Series([names[label.casefold()] for label in labels])
     if dtype.is_integer() or dtype.is_float():
@@ -138,6 +152,9 @@ def label_values(labels: Sequence[str], dtype: pl.DataType) -> pl.Series:
             numbers = [float(label) for label in labels]
         except ValueError:
             numbers = [math.nan]
+        low, high = _ends(dtype)
+        if len(set(numbers)) < len(numbers) or not all(low <= number <= high for number in numbers):
+            raise ColumnError(f"the plan's categories are not different numbers of the column's type {dtype}.")
         if any(math.isnan(number) or (dtype.is_integer() and number != int(number)) for number in numbers):
             raise ColumnError(f"the plan's categories are not all numbers, but the column's type is {dtype}.")
         return pl.Series(numbers).cast(dtype)
@@ -155,9 +172,9 @@ def codes_of(series: pl.Series, labels: Sequence[str]) -> Array:
     if series.dtype.is_float():
         unknown = unknown.filter(unknown.is_finite())
     if len(unknown):
-        shown = ", ".join(repr(value) for value in unknown.to_list())
+        shown = "" if series.dtype.is_numeric() else ", such as " + ", ".join(repr(v) for v in unknown.to_list())
         raise ColumnError(
-            f"column {series.name!r} holds categories that the plan does not list, such as {shown}. "
+            f"column {series.name!r} holds categories that the plan does not list{shown}. "
             f"The plan has: {', '.join(labels)}. Plan again with --labels that name every category there can be."
         )
     found = codes.cast(pl.Float64).to_numpy(allow_copy=True)

@@ -32,8 +32,12 @@ LEAKS = {
 
 def check_accepted(names: Collection[str]) -> tuple[str, ...]:
     """The accepted leaks, each a known name."""
+    if isinstance(names, str):
+        names = (names,)
+    if not isinstance(names, Collection):
+        raise StructureError(f"what to accept is a list of names. Allowed: {', '.join(LEAKS)}.")
     for name in names:
-        if name not in LEAKS:
+        if not isinstance(name, str) or name not in LEAKS:
             raise StructureError(unknown_name("leak to accept", str(name), LEAKS))
     return tuple(sorted(set(names)))
 
@@ -74,12 +78,13 @@ class Verifier:
 
     def _watch_step(self, values: Array, step: float) -> None:
         if self.offset is None:
-            self.offset = _offset(float(values[0]), step)
-        place = (values - self.offset) / step
-        # a millionth of a step, or the rounding errors of the numbers themselves
-        slack = np.maximum(1e-6, 4 * 2.0**-self.bits * np.abs(values) / step)
-        if np.any(np.abs(place - np.floor(place + 0.5)) > slack):
-            self._broken.add("step")
+            self.offset = _offset(float(values[0]), step, self.bits)
+        with np.errstate(over="ignore", invalid="ignore"):
+            place = (values - self.offset) / step
+            # a millionth of a step, or the rounding errors of the numbers themselves
+            slack = np.maximum(1e-6, 4 * 2.0**-self.bits * np.abs(values) / step)
+            if np.any(np.abs(place - np.floor(place + 0.5)) > slack):
+                self._broken.add("step")
 
     @property
     def share(self) -> float:
@@ -172,13 +177,16 @@ def _bounds(problem: Problem) -> tuple[float, float]:
     )
 
 
-def _offset(value: float, step: float) -> float:
+def _offset(value: float, step: float, bits: int) -> float:
     """The place of a lattice relative to 0, from one of its values; 0 where it is a rounding error away."""
+    if not math.isfinite(value / step):
+        return 0.0
     rest = value - math.floor(value / step) * step
-    if min(rest, step - rest) <= 1e-6 * step:
+    slack = max(1e-6 * step, 4 * 2.0**-bits * abs(value))
+    if min(rest, step - rest) <= slack:
         return 0.0
     for digits in range(13):  # 0.3 rather than 0.30000000000000004
-        if abs(round(rest, digits) - rest) <= 1e-9 * step:
+        if abs(round(rest, digits) - rest) <= max(1e-9 * step, 4 * 2.0**-bits * abs(value)):
             return round(rest, digits)
     return rest
 

@@ -93,6 +93,10 @@ class ColumnarParts(TableFile):
             with suppress(ValueError):  # a thread of the engine may still be in it after an error
                 frames.close()
 
+    def column(self, name: str) -> pl.Series:
+        """A whole column in memory, in its own type."""
+        return pl.concat([batch.to_series() for _, batch in self._batches(name)])
+
     def _check(self, column: str, labels: Sequence[str] | None) -> None:
         """An error unless the column is there and of a usable kind."""
         self.position(column)

@@ -6,10 +6,29 @@ from typing import Any
 
 import polars as pl
 
+from statveil.errors import ColumnError
 from statveil.tables.frames.frame import Frame
 from statveil.tables.frames.kinds import is_a
 
-__all__ = ["ArrowTable"]
+__all__ = ["ArrowTable", "from_arrow"]
+
+
+def from_arrow(column: Any, name: str) -> pl.Series:
+    """An Arrow column in Polars, or a refusal of a type that Polars does not know."""
+    import pyarrow as pa
+
+    kind = column.type
+    coded = pa.types.is_dictionary(kind) and not (
+        pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type)
+    )
+    if not (coded or pa.types.is_decimal256(kind)):
+        try:
+            series = pl.from_arrow(column)
+            assert isinstance(series, pl.Series)
+            return series
+        except pl.exceptions.PolarsError:
+            pass
+    raise ColumnError(f"column {name!r} has the type {kind}, which cannot be released; cast it first.")
 
 
 class ArrowTable(Frame):
@@ -23,9 +42,7 @@ class ArrowTable(Frame):
         return list(self.native.column_names)
 
     def series(self) -> pl.Series:
-        series = pl.from_arrow(self.native[self.column])
-        assert isinstance(series, pl.Series)
-        return series
+        return from_arrow(self.native[self.column], self.column)
 
     def with_series(self, released: pl.Series) -> Any:
         place = self.native.column_names.index(self.column)

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from statveil.errors import ColumnError
 from statveil.tables.frames.frame import Frame
 from statveil.tables.frames.kinds import is_a
 
@@ -33,18 +34,29 @@ class DuckDBRelation(Frame):
 
     def series(self) -> pl.Series:
         if self._series is None:
-            self._series = self.native.project(_quoted(self.column)).pl()[self.column]
+            try:
+                self._series = self.native.project(_quoted(self.column)).pl()[self.column]
+            except pl.exceptions.PolarsError:
+                raise ColumnError(
+                    f"column {self.column!r} has a type that cannot be released; cast it first."
+                ) from None
         return self._series
 
     def with_series(self, released: pl.Series) -> Any:
         name = _quoted(self.column)
+        own = self.native.types[self.native.columns.index(self.column)]
+        after = f"CAST(r.after AS {own})" if released.dtype == self.series().dtype else "r.after"
+        if own.id == "enum" and not set(released.drop_nulls().unique().cast(pl.String)) <= set(own.children[0][1]):
+            raise ColumnError(
+                f"column {self.column!r} is an ENUM without all of the plan's categories; cast it to text."
+            )
         # DuckDB finds the frame by the name of this variable
-        statveil_released = pl.DataFrame({"before": self.series(), "after": released})  # noqa: F841
+        statveil_released_9c1f5b7e = pl.DataFrame({"before": self.series(), "after": released})  # noqa: F841
         return self.native.query(
             "statveil_original",
             f"SELECT statveil_original.* REPLACE (CASE WHEN statveil_original.{name} IS NOT DISTINCT FROM r.before "
-            "THEN r.after ELSE error('the rows came in another order; sort the relation first') END "
-            f"AS {name}) FROM statveil_original POSITIONAL JOIN statveil_released r",
+            f"THEN {after} ELSE error('the rows came in another order; sort the relation first') END "
+            f"AS {name}) FROM statveil_original POSITIONAL JOIN statveil_released_9c1f5b7e r",
         )
 
 

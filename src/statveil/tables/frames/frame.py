@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from statveil.errors import ColumnError, unknown_name
 from statveil.tables.blocks import BLOCK, Array
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.released import read_rows, released_rows
-from statveil.tables.series import ColumnType, column_type
+from statveil.tables.series import ColumnType, column_type, from_numbers
 
 __all__ = ["Frame", "Released", "mapped"]
 
@@ -32,6 +33,8 @@ class Frame(ABC):
             return
         if column is None:
             raise ColumnError(f"say which column to release: column=... Columns: {', '.join(map(str, names))}.")
+        if not isinstance(column, Hashable):
+            raise ColumnError("the column must be the name of one column.")
         if column not in names:
             raise ColumnError(unknown_name("column", str(column), [str(name) for name in names]))
         if names.count(column) > 1:
@@ -76,6 +79,8 @@ def mapped(column_map: ColumnMap, labels: Sequence[str] | None, round_digits: in
     """A map of numbers as a map of series of any type."""
 
     def release(rows: pl.Series, index: int) -> pl.Series:
+        if not len(rows):  # only its type is asked for
+            return rows if labels is not None else from_numbers(rows, np.zeros(0), whole=column_map.whole)
         return released_rows([rows], column_map, index, labels=labels, round_digits=round_digits)[0]
 
     return release

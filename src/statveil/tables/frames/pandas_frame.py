@@ -8,8 +8,11 @@ import numpy as np
 import polars as pl
 
 from statveil.errors import ColumnError
+from statveil.tables.frames.arrow_table import from_arrow
 from statveil.tables.frames.frame import Frame
 from statveil.tables.frames.kinds import is_a
+from statveil.tables.frames.plain import ListFrame
+from statveil.tables.series import ColumnType
 
 __all__ = ["PandasFrame", "PandasSeries"]
 
@@ -30,12 +33,10 @@ class PandasSeries(Frame):
 
     def series(self) -> pl.Series:
         column = self.target()
-        dtype, name = column.dtype, str(column.name)
+        dtype, name = column.dtype, "values" if column.name is None else str(column.name)
         if _arrow_backed(dtype):
-            series = pl.from_arrow(column.array.__arrow_array__())
-            assert isinstance(series, pl.Series)
-            return series.alias(name)
-        if dtype.kind in "biuf" and dtype.itemsize <= 8 and hasattr(dtype, "numpy_dtype"):  # nullable
+            return from_arrow(column.array.__arrow_array__(), name).alias(name)
+        if hasattr(dtype, "numpy_dtype") and dtype.kind in "biuf" and dtype.itemsize <= 8:  # nullable
             missing = column.isna().to_numpy()
             values = column.to_numpy(dtype=dtype.numpy_dtype, na_value=dtype.numpy_dtype.type(0))
             held = pl.Series(name, values)
@@ -45,13 +46,13 @@ class PandasSeries(Frame):
         if dtype.kind in "OU":  # objects, strings, categories
             missing = column.isna().to_numpy()
             listed = [None if gone else value for value, gone in zip(column.tolist(), missing, strict=True)]
-            try:
-                return pl.Series(name, listed, strict=True)
-            except (TypeError, ValueError, pl.exceptions.PolarsError):
-                raise ColumnError(
-                    f"column {name!r} mixes values of several kinds; convert it to numbers or to text first."
-                ) from None
+            return ListFrame(listed, None).series().alias(name)
         raise ColumnError(f"column {name!r} has the type {dtype}, which holds neither numbers nor categories.")
+
+    def type(self) -> ColumnType:
+        if type(self.target().dtype).__name__ == "CategoricalDtype":
+            return ColumnType(kind="text", name="category")
+        return super().type()
 
     def with_series(self, released: pl.Series) -> Any:
         import pandas as pd
@@ -67,15 +68,20 @@ class PandasSeries(Frame):
             target = dtype if same else pd.ArrowDtype(arrow.type)
             values = pd.array(arrow.cast(dtype.pyarrow_dtype) if same else arrow, dtype=target)
         elif dtype.kind in "OU":
-            values = pd.Series(released.to_list(), dtype=dtype if same else None).array
+            if dtype is np.dtype(object):
+                values = column.to_numpy(dtype=object, copy=True)
+                held = released.is_not_null().to_numpy()
+                values[held] = np.array([*released.drop_nulls().to_list(), None], dtype=object)[:-1]
+            else:
+                values = pd.Series(released.to_list(), dtype=dtype if same else None).array
         elif isinstance(dtype, np.dtype):
             values = released.to_numpy(allow_copy=True).copy()
         else:  # nullable numbers: the type of the same name, or Float64
             missing = released.is_null().to_numpy()
-            numbers = released.fill_null(0).to_numpy(allow_copy=True).copy()
+            numbers = released.fill_null(False if released.dtype == pl.Boolean else 0).to_numpy(allow_copy=True).copy()
             kind = pd.arrays.FloatingArray if numbers.dtype.kind == "f" else type(column.array)
             values = kind(numbers, missing)
-        fresh = pd.Series(values, index=column.index, name=column.name, copy=False)
+        fresh = pd.Series(values, index=column.index, name=column.name, copy=False, dtype=values.dtype)
         return self.assembled(fresh)
 
     def assembled(self, fresh: Any) -> Any:
@@ -98,7 +104,7 @@ class PandasFrame(PandasSeries):
 
     def assembled(self, fresh: Any) -> Any:
         table = self.native.copy(deep=False)
-        table[self.column] = fresh.array  # by position: an index may repeat
+        table[self.column] = fresh  # the same index, so by position: an index may repeat
         table.attrs = {}
         return table
 

@@ -34,12 +34,17 @@ class ArrayFrame(Frame):
             return ListFrame(self.native.tolist(), None).series()
         if self.native.dtype.kind not in "biuf" or self.native.dtype.itemsize > 8:
             raise ColumnError(f"an array of type {self.native.dtype} holds no plain numbers or categories.")
-        return pl.Series(np.ascontiguousarray(self.native).astype(self.native.dtype.newbyteorder("=")))
+        return pl.Series("values", np.ascontiguousarray(self.native).astype(self.native.dtype.newbyteorder("=")))
 
     def with_series(self, released: pl.Series) -> Any:
         if self.native.dtype.kind in "OUS":
-            return np.array(ListFrame(self.native.tolist(), None).with_series(released), dtype=self.native.dtype)
-        return released.to_numpy(allow_copy=True).copy()
+            values = ListFrame(self.native.tolist(), None).with_series(released)
+            if self.native.dtype.kind == "O":
+                return np.array([*values, None], dtype=object)[:-1]
+            return np.array(values, dtype=np.result_type(self.native.dtype, np.array(values)))
+        values = released.to_numpy(allow_copy=True).copy()
+        same = values.dtype == self.native.dtype.newbyteorder("=")
+        return values.astype(self.native.dtype) if same else values
 
 
 class ListFrame(Frame):
@@ -59,10 +64,14 @@ class ListFrame(Frame):
             raise ColumnError(f"a column must hold values of one kind. Got {names}; convert them to one.")
         try:
             if kinds == {int, float}:
-                return pl.Series([None if value is None else float(value) for value in self.native], dtype=pl.Float64)
-            return pl.Series(self.native if kinds else [None] * len(self.native), dtype=None if kinds else pl.Float64)
+                return pl.Series(
+                    "values", [None if value is None else float(value) for value in self.native], dtype=pl.Float64
+                )
+            return pl.Series(
+                "values", self.native if kinds else [None] * len(self.native), dtype=None if kinds else pl.Float64
+            )
         except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
             raise ColumnError("the list holds values that are neither plain numbers nor labels.") from None
 
     def with_series(self, released: pl.Series) -> Any:
-        return type(self.native)(released.to_list())
+        return getattr(type(self.native), "_make", type(self.native))(released.to_list())

@@ -48,7 +48,7 @@ class PolarsSeries(Frame):
 
     def series(self) -> pl.Series:
         series: pl.Series = self.native
-        return series
+        return series if series.name else series.alias("values")
 
     def with_series(self, released: pl.Series) -> Any:
         return released.alias(self.native.name)
@@ -84,7 +84,8 @@ class PolarsLazyFrame(Frame):
         return column_type(self.native.collect_schema()[self.column])
 
     def blocks(self, labels: Sequence[str] | None) -> Iterator[Array]:
-        self._labels = labels
+        if labels != self._labels:
+            self._labels, self._checks = labels, []
         checks = []
         for rows in frame_blocks(self.native.select(self.column)):
             values = self._values(rows)
@@ -105,7 +106,7 @@ class PolarsLazyFrame(Frame):
         def source(
             with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
         ) -> Iterator[pl.DataFrame]:
-            left = n_rows
+            left, index = n_rows, -1
             for index, rows in enumerate(frame_blocks(native)):
                 if index >= len(checks) or crc32(self._values(rows).tobytes()) != checks[index]:
                     raise self._unsteady()
@@ -116,6 +117,8 @@ class PolarsLazyFrame(Frame):
                 yield fresh if predicate is None else fresh.filter(predicate)
                 if left == 0:
                     return
+            if index + 1 < len(checks):
+                raise self._unsteady()
 
         return register_io_source(source, schema={**schema, column: empty.dtype})
 

@@ -34,7 +34,7 @@ class Lattice(ColumnMap):
             moved = self.quiet(values + self.steps * self.spacing)
         else:
             with np.errstate(invalid="ignore"):
-                place = np.floor((values - self.offset) / self.step + 0.5)
+                place = np.rint((values - self.offset) / self.step)
             moved = on_lattice(place + round(self.steps * self.spacing / self.step), self.step, self.offset)
         return np.where(np.isfinite(values), moved, values)
 

@@ -1,0 +1,1 @@
+"""Attacks on a released table before someone else makes them."""

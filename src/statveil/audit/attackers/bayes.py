@@ -1,0 +1,27 @@
+"""The mechanism inverted: every original that leads to this release, weighted by the prior."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from statveil.audit.attacker import Attacker
+from statveil.audit.inversion import inverted
+from statveil.audit.posterior import Posterior
+from statveil.audit.view import View
+
+__all__ = ["Bayes"]
+
+
+class Bayes(Attacker):
+    """Guesses as well as anyone can who sees the released parameters alone."""
+
+    name: ClassVar[str] = "bayes"
+    doc: ClassVar[str] = "the mechanism inverted, weighted by the prior"
+    remedy: ClassVar[str] = "Plan for a smaller risk."
+
+    def applies(self, view: View) -> bool:
+        return True
+
+    def attack(self, view: View) -> Posterior | None:
+        found = inverted(view)
+        return None if found is None else found.posterior()

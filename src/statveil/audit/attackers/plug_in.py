@@ -1,0 +1,26 @@
+"""The paper's surrogate: the released statistic itself is the guess."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from statveil.audit.attacker import Attacker
+from statveil.audit.inversion import released_statistic
+from statveil.audit.posterior import Posterior
+from statveil.audit.view import View
+
+__all__ = ["PlugIn"]
+
+
+class PlugIn(Attacker):
+    """Takes the released statistic for the true one."""
+
+    name: ClassVar[str] = "plug-in"
+    doc: ClassVar[str] = "the released statistic, taken for the true one"
+    remedy: ClassVar[str] = "Plan for a smaller risk: the bins are too narrow for this tolerance."
+
+    def applies(self, view: View) -> bool:
+        return True
+
+    def attack(self, view: View) -> Posterior | None:
+        return Posterior.of(released_statistic(view))

@@ -1,0 +1,290 @@
+"""audit(): attack a released table before someone else does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from statveil.audit import attackers as _attackers  # noqa: F401  (fills the registry)
+from statveil.audit.attacker import ATTACKERS, Attacker
+from statveil.audit.distances import distances
+from statveil.audit.game import ROWS, Score, play_tables
+from statveil.audit.tables import AuditTable, read_table
+from statveil.audit.view import Earlier, Knowledge, View
+from statveil.errors import ProblemError, TableError, unknown_name
+from statveil.numbers import number
+from statveil.planning import Plan
+from statveil.problem.structure import Structure
+from statveil.simulation import proportion_interval
+from statveil.tables.structure.findings import find_structure
+
+__all__ = ["PRIVATE", "Audit", "Finding", "audit"]
+
+PRIVATE = "PRIVATE: computed from the original table. Do not publish."
+CONFIDENCE = 0.999
+"""Of each rate's interval: a dozen attackers are looked at, and a false alarm stops a pipeline."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What one attacker achieved.
+
+    Attributes
+    ----------
+    rate, low, high : float
+        How often it hit on redrawn tables, with a 99.9 % interval.
+    baseline, claimed : float
+        The same for an attacker who never saw the release, and the plan's risk.
+    verdict : str
+        ``"leaks"`` (beats the claimed risk beyond the interval), ``"no better than guessing"``, or ``"holds"``.
+    share, interval : float, pair, or None
+        On this very table: how sure the attacker is of its best guess, and where the secret can still lie for it.
+    """
+
+    attacker: str
+    rate: float
+    low: float
+    high: float
+    baseline: float
+    claimed: float
+    verdict: str
+    says: str
+    share: float | None
+    interval: tuple[float, float] | None
+
+    def to_json(self) -> dict[str, Any]:
+        """The finding for scripts."""
+        return {
+            "attacker": self.attacker,
+            "rate": self.rate,
+            "low": self.low,
+            "high": self.high,
+            "baseline": self.baseline,
+            "claimed": self.claimed,
+            "verdict": self.verdict,
+            "says": self.says,
+            "share": self.share,
+            "interval": None if self.interval is None else list(self.interval),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """All findings, the most harmful first. Private."""
+
+    findings: tuple[Finding, ...]
+    distances: dict[str, Any]
+    assumed: str
+    """What the attackers were taken to know."""
+    trials: int
+    rows: int
+    """Rows of each redrawn table."""
+
+    @property
+    def leaks(self) -> bool:
+        """Whether an attacker beats the plan's risk."""
+        return any(finding.verdict == "leaks" for finding in self.findings)
+
+    @property
+    def verdict(self) -> str:
+        """The audit in two words."""
+        return "leaks" if self.leaks else "holds"
+
+    def to_json(self) -> dict[str, Any]:
+        """The audit for scripts."""
+        return {
+            "private": PRIVATE,
+            "verdict": self.verdict,
+            "findings": [finding.to_json() for finding in self.findings],
+            "distances": self.distances,
+            "assumed": self.assumed,
+            "trials": self.trials,
+            "rows": self.rows,
+        }
+
+
+def audit(
+    plan: Plan,
+    original: Any,
+    released: Any,
+    *,
+    column: Any = None,
+    known: Structure | None = None,
+    records: Sequence[tuple[int, float]] = (),
+    releases: Sequence[tuple[Plan, Any]] = (),
+    attackers: str | Collection[str] = "all",
+    trials: int = 200,
+    seed: int | None = None,
+    progress: Callable[[str, int, int | None], None] = lambda stage, rows, total: None,
+) -> Audit:
+    """Attack a released table: on the table itself, and repeatedly on tables like it to get rates.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan of the release.
+    original, released : object or path
+        The two tables; anything that :func:`release` takes, or files. Neither is modified.
+    column : str
+        The released column.
+    known : Structure, optional
+        What attackers know besides what was declared. Steps, heaps, atoms and a minimum of 0 that the original really
+        has are taken to be known anyway.
+    records : sequence of (int, float)
+        True records that an attacker knows: row number from 0, true value.
+    releases : sequence of (Plan, table)
+        Other releases of the same column.
+    attackers : str or collection of str
+        Names of attackers, or ``"all"``.
+    trials : int
+        Redrawn tables, at least 200.
+    seed : int, optional
+        To repeat an audit exactly.
+    progress : callable, optional
+        Told of progress.
+    """
+    chosen = _chosen(attackers)
+    if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
+        raise ProblemError(f"the number of trials must be a whole number from 1 up. Got {trials!r}.")
+    before = read_table(original, column=column, plan=plan)
+    after = read_table(released, column=column, plan=plan)
+    _check_same_rows(before, after)
+    knowledge = Knowledge(
+        structure=_assumed(plan, before, known),
+        records=tuple(_record(row, value, len(before.column)) for row, value in records),
+        releases=tuple(
+            Earlier(plan=other, column=read_table(table, column=column, plan=other).column) for other, table in releases
+        ),
+    )
+    view = View(plan=plan, column=after.column, others=after.others, knowledge=knowledge)
+    useful = [attacker for attacker in chosen if attacker.applies(view)]
+    baseline = ATTACKERS["prior"]()
+    if not any(attacker.name == baseline.name for attacker in useful):
+        useful = [baseline, *useful]
+    scores = play_tables(
+        plan,
+        before,
+        useful,
+        knowledge,
+        trials=trials,
+        rng=np.random.default_rng(seed),
+        progress=lambda done: progress("attacking", done, trials),
+    )
+    guessing = next(score for score in scores if score.attacker == baseline.name)
+    found = [_finding(plan, attacker, score, guessing, view) for attacker, score in zip(useful, scores, strict=True)]
+    rank = {"leaks": 0, "holds": 1, "no better than guessing": 2}
+    return Audit(
+        findings=tuple(sorted(found, key=lambda finding: (rank[finding.verdict], -finding.rate))),
+        distances={"released_statistic": _statistic(view), **distances(plan, before, after)},
+        assumed=_in_words(knowledge),
+        trials=trials,
+        rows=min(ROWS, max(1, round(0.8 * len(before.column)))),
+    )
+
+
+def _chosen(names: str | Collection[str]) -> list[Attacker]:
+    wanted = sorted(ATTACKERS) if names == "all" else [names] if isinstance(names, str) else list(names)
+    for name in wanted:
+        if name not in ATTACKERS:
+            raise ProblemError(unknown_name("attacker", str(name), sorted(ATTACKERS)))
+    return [ATTACKERS[name]() for name in wanted]
+
+
+def _check_same_rows(before: AuditTable, after: AuditTable) -> None:
+    """An audit compares rows: both tables must have the same ones in the same order."""
+    if len(before.column) != len(after.column):
+        raise TableError(
+            f"the tables must have the same rows. Got {len(before.column):,} and {len(after.column):,}; "
+            "audit the table as it was released."
+        )
+    for name, values in before.others.items():
+        if name in after.others and not np.array_equal(values, after.others[name], equal_nan=True):
+            raise TableError(
+                f"column {name!r} differs between the tables, so their rows are not the same or not in the same order. "
+                "Audit the table as it was released."
+            )
+    for name, codes in before.groups.items():
+        if name in after.groups and not np.array_equal(codes, after.groups[name], equal_nan=True):
+            raise TableError(f"column {name!r} differs between the tables: the rows are not in the same order.")
+    if not np.array_equal(np.isfinite(before.column), np.isfinite(after.column)):
+        raise TableError("other rows are missing in the released table than in the original: the rows were changed.")
+
+
+def _record(row: int, value: float, rows: int) -> tuple[int, float]:
+    if isinstance(row, bool) or not isinstance(row, int) or not 0 <= row < rows:
+        raise ProblemError(f"a known record must name a row from 0 to {rows - 1}. Got {row!r}.")
+    return row, number(value, "the value of a known record")
+
+
+def _assumed(plan: Plan, table: AuditTable, given: Structure | None) -> Structure:
+    """Declared, given, and really there: the holder's attacker knows the column as well as its makers do."""
+    if plan.mode == "category":
+        return Structure()
+    values = table.column[np.isfinite(table.column)]
+    found = {finding.name: finding.values for finding in find_structure(values[: 2**20], bits=table.bits)}
+    parts = [plan.problem.known, given or Structure()]
+    low = float(values.min()) if len(values) else None
+    minimum = next((part.minimum for part in reversed(parts) if part.minimum is not None), 0.0 if low == 0 else None)
+    step = next((part.step for part in reversed(parts) if part.step is not None), (found.get("step") or (None,))[0])
+    maximum = next((part.maximum for part in reversed(parts) if part.maximum is not None), None)
+    atoms = {atom for part in parts for atom in part.atoms} | set(found.get("atoms", ()))
+    heaps = {heap for part in parts for heap in part.heaps} | set(found.get("heaps", ()))
+    inside = {a for a in atoms if (minimum is None or a >= minimum) and (maximum is None or a <= maximum)}
+    return Structure(minimum=minimum, maximum=maximum, step=step, atoms=tuple(inside), heaps=tuple(heaps))
+
+
+def _in_words(knowledge: Knowledge) -> str:
+    known = knowledge.structure
+    parts = [
+        f"{name} {value:g}"
+        for name, value in (("minimum", known.minimum), ("maximum", known.maximum), ("step", known.step))
+        if value is not None
+    ]
+    parts += [
+        f"{name} {', '.join(f'{value:g}' for value in values)}"
+        for name, values in (("heaps", known.heaps), ("atoms", known.atoms))
+        if values
+    ]
+    if knowledge.records:
+        parts.append(f"{len(knowledge.records)} true record(s)")
+    if knowledge.releases:
+        parts.append(f"{len(knowledge.releases)} other release(s)")
+    return "the plan, the prior and the released table" + (f"; {'; '.join(parts)}" if parts else "")
+
+
+def _statistic(view: View) -> float:
+    from statveil.audit.inversion import released_statistic
+
+    return released_statistic(view)
+
+
+def _finding(plan: Plan, attacker: Attacker, score: Score, guessing: Score, view: View) -> Finding:
+    rate, baseline = score.hits / score.trials, guessing.hits / guessing.trials
+    low, high = proportion_interval(score.hits, score.trials, CONFIDENCE)
+    if low > plan.risk:
+        verdict = "leaks"
+        says = f"Hits {rate:.0%} of the time with {attacker.doc}; the plan claims {plan.risk:.3g}. {attacker.remedy}"
+    elif low <= baseline:
+        verdict = "no better than guessing"
+        says = (
+            f"With {attacker.doc} it hits {rate:.1%} of the time; an attacker without the release hits {baseline:.1%}."
+        )
+    else:
+        verdict = "holds"
+        says = f"With {attacker.doc} it hits {rate:.1%} of the time, within what the plan claims ({plan.risk:.3g})."
+    here = attacker.attack(view)
+    return Finding(
+        attacker=attacker.name,
+        rate=rate,
+        low=low,
+        high=high,
+        baseline=baseline,
+        claimed=plan.risk,
+        verdict=verdict,
+        says=says,
+        share=None if here is None else here.best(plan.problem.tolerance)[1],
+        interval=None if here is None else here.interval,
+    )

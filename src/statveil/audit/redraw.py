@@ -1,0 +1,90 @@
+"""Tables like the original whose true scale is drawn from the prior: the trials of a rate must be independent.
+
+On one fixed table a guess is always right or always wrong, whatever the grid. So each trial takes other rows of the
+table, draws the parameters from the prior, and moves the rows there in the way that keeps what is known of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import Generator
+
+from statveil.problem.families.categorical import Categorical
+from statveil.problem.location_scale import LocationScale
+from statveil.problem.problem import Problem
+from statveil.problem.secrets.quantile import Quantile
+from statveil.problem.structure import Structure
+from statveil.tables.blocks import Array, blocks_of
+from statveil.tables.maps.unit import prepare_unit
+
+__all__ = ["redrawn"]
+
+
+def redrawn(problem: Problem, column: Array, known: Structure, rng: Generator) -> Array:
+    """The rows with parameters drawn from the prior, and the structure that they had."""
+    drawn = {name: float(value[0]) for name, value in problem.sample(1, rng).items()}
+    family, finite = problem.family, np.isfinite(column)
+    fresh = column.copy()
+    values = column[finite]
+    if isinstance(family, Categorical):
+        shares = np.array([drawn[param.name] for param in family.params])
+        fresh[finite] = rng.choice(len(shares), size=len(values), p=shares / shares.sum())
+    elif isinstance(family, LocationScale):
+        fresh[finite] = _on_structure(values, _moved(problem, family, values, drawn, known), known, rng)
+    elif family.name in ("geometric", "poisson"):
+        weights = "equal" if family.name == "poisson" else "urn"
+        mean, seed = float(family.mean(drawn)), int(rng.integers(2**62))
+        fresh[finite] = prepare_unit(blocks_of(values), mean=mean, weights=weights, seed=seed).block(values, 0)
+    else:
+        fresh[finite] = family.sample(drawn, len(values), rng)
+    return fresh
+
+
+def _moved(problem: Problem, family: LocationScale, values: Array, drawn: dict[str, float], known: Structure) -> Array:
+    """Shift, scale about a known point, or both, until the rows have the drawn parameters."""
+    wanted, secret = float(problem.secret_of(drawn)), problem.secret
+    spread = float(values.std())
+    level = float(np.quantile(values, secret.alpha)) if isinstance(secret, Quantile) else float(values.mean())
+    about = _fixed(problem, family, known)
+    if secret.kind == "std":
+        pivot = float(values.mean()) if about is None else about
+        target = float(family.mean(drawn)) if about is None else about
+        return target + (values - pivot) * (wanted / spread if spread else 1.0)
+    if about is not None:
+        return about + (values - about) * ((wanted - about) / (level - about) if level != about else 1.0)
+    scale = float(family.std(drawn)) / spread if family.scale_form and spread else 1.0
+    if set(problem.box.free) <= set(family.shift):
+        scale = 1.0  # only the location is uncertain
+    return wanted + (values - level) * scale
+
+
+def _fixed(problem: Problem, family: LocationScale, known: Structure) -> float | None:
+    """A value that everyone knows, and that a redrawn table must keep."""
+    if known.fixed_points:
+        return known.fixed_points[0]
+    for end in (family.minimum, family.maximum):
+        if isinstance(end, float):
+            return end
+        if end is not None and problem.box.axes[end].known:
+            return problem.box.axes[end].low
+    return None
+
+
+def _on_structure(before: Array, moved: Array, known: Structure, rng: Generator) -> Array:
+    """Back to the lattice, heaps on heaps, atoms where they were."""
+    if known.step is not None:
+        anchor = known.fixed_points[0] if known.fixed_points else 0.0
+        stretched = len(before) > 1 and not np.isclose(np.ptp(moved), np.ptp(before))
+        # a stretched lattice has gaps: a place at random inside each cell fills them
+        jitter = (
+            rng.random(len(moved)) * known.step * (np.ptp(moved) / np.ptp(before)) if stretched else 0.5 * known.step
+        )
+        moved = anchor + known.step * np.floor((moved - anchor + jitter) / known.step)
+        for heap in known.heaps:
+            heaped = np.abs(before - anchor - heap * np.round((before - anchor) / heap)) <= 1e-9 * heap
+            moved = np.where(heaped, anchor + heap * np.round((moved - anchor) / heap), moved)
+        if known.minimum is not None:
+            moved = np.maximum(moved, known.minimum)
+        if known.maximum is not None:
+            moved = np.minimum(moved, known.maximum)
+    return np.where(np.isin(before, known.atoms), before, moved)

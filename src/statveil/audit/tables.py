@@ -1,0 +1,101 @@
+"""A table as the audit needs it: the column as numbers, other numeric columns, and groups."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from statveil.errors import ColumnError, StatveilError
+from statveil.planning import Plan
+from statveil.tables.blocks import Array
+from statveil.tables.files import TableFile, open_table
+from statveil.tables.files.columnar import ColumnarParts
+from statveil.tables.frames import open_frame
+from statveil.tables.preparing import column_labels
+from statveil.tables.series import ColumnType, numbers_of
+
+__all__ = ["AuditTable", "read_table"]
+
+_MOST_GROUPS = 20
+_MOST_OTHERS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AuditTable:
+    """One table in memory, as far as an audit looks at it.
+
+    Attributes
+    ----------
+    column : array
+        The audited column as numbers (of categories), NaN where a row has none.
+    bits : int
+        Precision of its numbers.
+    others : dict of str to array
+        Other numeric columns, the first twenty.
+    groups : dict of str to array
+        Other columns of few different texts, as numbers of the text.
+    """
+
+    column: Array
+    bits: int
+    others: dict[str, Array]
+    groups: dict[str, Array]
+
+
+def read_table(table: Any, *, column: Any, plan: Plan) -> AuditTable:
+    """Read a file or a frame."""
+    if isinstance(table, str | os.PathLike):
+        return _from_file(open_table(table), str(column), plan)
+    frame = open_frame(table, column)
+    found = frame.type()
+    values = _joined(frame.blocks(column_labels(plan, str(column), found)))
+    others: dict[str, Array] = {}
+    groups: dict[str, Array] = {}
+    for name in frame.names() or []:
+        if name != column:
+            _sort_in(str(name), lambda name=name: open_frame(table, name).series(), others, groups)  # type: ignore[misc]
+    return AuditTable(column=values, bits=found.bits, others=others, groups=groups)
+
+
+def _from_file(file: TableFile, column: str, plan: Plan) -> AuditTable:
+    file.position(column)
+    found = file.type_of(column)
+    values = _joined(file.blocks(column, labels=column_labels(plan, column, found)))
+    others: dict[str, Array] = {}
+    groups: dict[str, Array] = {}
+    for name in file.names:
+        if name == column or file.names.count(name) > 1:
+            continue
+        kind: ColumnType = file.type_of(name)
+        if kind.numeric and len(others) < _MOST_OTHERS:
+            others[name] = _joined(file.blocks(name))
+        elif kind.kind in ("text", "boolean") and isinstance(file, ColumnarParts):
+            _sort_in(name, lambda name=name: file.column(name), others, groups)  # type: ignore[misc]
+    return AuditTable(column=values, bits=found.bits, others=others, groups=groups)
+
+
+def _sort_in(name: str, series: Callable[[], pl.Series], others: dict[str, Array], groups: dict[str, Array]) -> None:
+    """Put a column where it belongs; columns of other kinds are left out."""
+    try:
+        column = series()
+    except StatveilError:
+        return
+    if column.dtype.is_numeric():
+        try:
+            if len(others) < _MOST_OTHERS:
+                others[name] = numbers_of(column)
+        except ColumnError:
+            return
+    elif column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Boolean) and column.n_unique() <= _MOST_GROUPS:
+        codes = column.cast(pl.String).rank("dense").cast(pl.Float64)
+        groups[name] = codes.to_numpy(allow_copy=True)
+
+
+def _joined(blocks: Iterator[Array]) -> Array:
+    parts = list(blocks)
+    return np.concatenate(parts) if parts else np.zeros(0)

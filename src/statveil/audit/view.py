@@ -1,0 +1,61 @@
+"""All that an attacker may look at: the plan, the released table and stated side knowledge. Never the original."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from statveil.planning import Plan
+from statveil.problem.structure import Structure
+from statveil.tables.blocks import Array
+
+__all__ = ["Earlier", "Knowledge", "View"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Earlier:
+    """Another release of the same column, under another plan."""
+
+    plan: Plan
+    column: Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Knowledge:
+    """What the attacker knows besides the release.
+
+    Parameters
+    ----------
+    structure : Structure
+        Bounds, step, heaps and atoms of the original column. A step is a lattice through 0 (or through a known bound).
+    records : tuple of (int, float)
+        True values of single rows, by row number from 0.
+    releases : tuple of Earlier
+        Other releases of the same column.
+    """
+
+    structure: Structure = field(default_factory=Structure)
+    records: tuple[tuple[int, float], ...] = ()
+    releases: tuple[Earlier, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class View:
+    """The attacker's view. There is no field for the original, the record or the seed.
+
+    Parameters
+    ----------
+    plan : Plan
+        The published plan.
+    column : array
+        The released column, NaN where a row has no finite value; numbers of categories for ``category``.
+    others : mapping of str to array
+        The other numeric columns of the released table, row by row.
+    knowledge : Knowledge
+        Side knowledge.
+    """
+
+    plan: Plan
+    column: Array
+    others: Mapping[str, Array] = field(default_factory=dict)
+    knowledge: Knowledge = field(default_factory=Knowledge)

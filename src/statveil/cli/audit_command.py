@@ -1,0 +1,76 @@
+"""``statveil audit``: attack a released table before someone else does. Private."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from statveil.cli.options import echo_json, json_option
+from statveil.cli.parsing import parse_knowledge
+from statveil.cli.progress import shown
+from statveil.plan_file import load_plan
+
+__all__ = ["command"]
+
+
+@click.command("audit")
+@click.argument("plan_file", metavar="PLAN")
+@click.argument("original", metavar="ORIGINAL")
+@click.argument("released", metavar="RELEASED")
+@click.option("--column", required=True, metavar="NAME", help="The released column.")
+@click.option(
+    "--known",
+    multiple=True,
+    metavar="K",
+    help='What attackers know: "min=0", "step=1", "record=17:52000" (row from 0 : true value), '
+    '"release=PLAN:TABLE" (another release); repeatable.',
+)
+@click.option("--attackers", default="all", show_default=True, metavar="A,B", help="Names, or all.")
+@click.option("--trials", type=int, default=200, show_default=True, metavar="N", help="Redrawn tables.")
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Seed, to repeat an audit exactly.")
+@click.option("-o", "--output", metavar="FILE", help="Write the audit as a page (.html). It is private.")
+@json_option
+def command(
+    plan_file: str,
+    original: str,
+    released: str,
+    column: str,
+    known: tuple[str, ...],
+    attackers: str,
+    trials: int,
+    seed: int | None,
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Attack a released table. PRIVATE. Exit code 1 where an attacker beats the plan's risk."""
+    from statveil.audit.audit import audit
+    from statveil.report.audit import audit_page, describe_audit
+
+    if trials < 200:
+        raise click.UsageError(f"an audit needs at least 200 trials for its rates to mean something. Got {trials}.")
+    structure, records, releases = parse_knowledge(known)
+    with shown() as progress:
+        found = audit(
+            load_plan(plan_file),
+            original,
+            released,
+            column=column,
+            known=structure,
+            records=records,
+            releases=[(load_plan(plan), table) for plan, table in releases],
+            attackers=attackers if attackers == "all" else [name.strip() for name in attackers.split(",")],
+            trials=trials,
+            seed=seed,
+            progress=progress,
+        )
+    if output is not None:
+        audit_page(found, output)
+    if as_json:
+        echo_json(found.to_json())
+    else:
+        click.echo(describe_audit(found))
+        if output is not None:
+            click.echo(f"Written to {output} (private).")
+    if found.leaks:
+        sys.exit(1)
