@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from statveil.auditing.audit import Audit, audit
     from statveil.design.frontier import frontier
     from statveil.errors import (
         ColumnError,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from statveil.tables.verify_file import verify_file
 
 _WHERE = {
+    "Audit": "auditing.audit",
     "Binomial": "problem.families.binomial",
     "Box": "problem.prior",
     "Categorical": "problem.families.categorical",
@@ -86,6 +88,7 @@ _WHERE = {
     "TableError": "errors",
     "TargetError": "errors",
     "Uniform": "problem.families.uniform",
+    "audit": "auditing.audit",
     "frontier": "design.frontier",
     "inspect": "tables.inspection",
     "limits": "planning",
@@ -100,6 +103,7 @@ _WHERE = {
 """Where each public name lives: loaded on first use, so that importing statveil costs next to nothing."""
 
 __all__ = [
+    "Audit",
     "Binomial",
     "Box",
     "Categorical",
@@ -135,6 +139,7 @@ __all__ = [
     "TableError",
     "TargetError",
     "Uniform",
+    "audit",
     "frontier",
     "inspect",
     "limits",

@@ -14,7 +14,7 @@ from statveil import accounting
 from statveil.design.analytic import design_interval
 from statveil.design.partitions import design_partition
 from statveil.design.target import MaxDistortion, MaxRisk, meets, target
-from statveil.design.treatment import mode_of
+from statveil.design.treatment import mode_of, treatment
 from statveil.errors import ProblemError, unknown_name
 from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.mechanism import Mechanism, mechanism_from_json
@@ -29,7 +29,18 @@ from statveil.simulation import Rate, play
 from statveil.theory.gamma import gamma
 from statveil.theory.limits import least_distortion, least_risk
 
-__all__ = ["METHODS", "MODES", "RISK_KINDS", "Applied", "Limits", "Plan", "limits", "plan", "simulate"]
+__all__ = [
+    "METHODS",
+    "MODES",
+    "RISK_KINDS",
+    "Applied",
+    "Limits",
+    "Plan",
+    "contradictions",
+    "limits",
+    "plan",
+    "simulate",
+]
 
 METHODS = ("interval", "dynamic", "greedy")
 """Mechanisms that a plan can ask for by name."""
@@ -226,16 +237,11 @@ def plan(
     if isinstance(goal, MaxRisk) and meets(value, goal):
         value = min(value, goal.value)  # equal up to the rounding errors of the last digits
     constant = gamma(problem)
-    direction: Form = {}
-    if isinstance(mechanism, Interval):
-        direction = mechanism.direction
-    elif isinstance(mechanism, Partition):
-        direction = {mechanism.parameter: 1.0}
     return Plan(
         problem=problem,
         mechanism=mechanism,
         method=method,
-        mode=mode_of(problem, how.kind, direction),
+        mode=mode_of(problem, how.kind, _direction(mechanism)),
         risk=value,
         risk_kind=found.kind,
         published_bound=published_bound(problem, mechanism),
@@ -244,6 +250,50 @@ def plan(
         # a hair above the risk, where the limit is a hair weaker: a plan for 1/5 has the limit of 1/5
         lower_bound=least_distortion(constant, problem.tolerance, min(1.0, value * (1 + 1e-6))),
     )
+
+
+def contradictions(plan: Plan) -> list[str]:
+    """What a plan says of itself that its problem and mechanism do not bear out; empty for a plan of ours."""
+    with np.errstate(all="ignore"):  # a plan that someone wrote may hold any number
+        return _contradictions(plan)
+
+
+def _contradictions(plan: Plan) -> list[str]:
+    problem, mechanism = plan.problem, plan.mechanism
+    found = []
+    if abs(accounting.risk(problem, mechanism).value - plan.risk) > 1e-6 * max(plan.risk, 1e-9):
+        found.append("its risk is not that of its mechanism")
+    if abs(accounting.distortion(problem, mechanism) - plan.distortion) > 1e-6 * max(plan.distortion, 1e-300):
+        found.append("its distortion is not that of its mechanism")
+    if not _covers(problem, mechanism):
+        found.append("its bins do not cover the prior")
+    how = treatment(problem)
+    if mode_of(problem, how.kind, _direction(mechanism)) != plan.mode:
+        found.append("its mode does not keep the declared structure")
+    return found
+
+
+def _covers(problem: Problem, mechanism: Mechanism) -> bool:
+    """Whether the bins of one parameter begin and end where the prior does."""
+    if isinstance(mechanism, Partition):
+        name, low, high = mechanism.parameter, mechanism.edges[0], mechanism.edges[-1]
+    elif isinstance(mechanism, Interval) and list(mechanism.coordinate.values()) == [1.0]:
+        (name,) = mechanism.coordinate
+        low, high = mechanism.bins.low, mechanism.bins.high
+    else:
+        return True
+    start, stop = (
+        (0.0, 1.0) if not isinstance(problem.prior, Box) else (problem.box.axes[name].low, problem.box.axes[name].high)
+    )
+    slack = 1e-9 * max(abs(start), abs(stop))
+    return abs(low - start) <= slack and abs(high - stop) <= slack
+
+
+def _direction(mechanism: Mechanism) -> Form:
+    """How the mechanism moves parameters."""
+    if isinstance(mechanism, Interval):
+        return mechanism.direction
+    return {mechanism.parameter: 1.0} if isinstance(mechanism, Partition) else {}
 
 
 def limits(problem: Problem, *, max_risk: float | None = None, max_distortion: float | None = None) -> Limits:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
 from pathlib import Path
 
 from statveil.errors import FileError
@@ -31,18 +30,21 @@ def write_whole(path: str | os.PathLike[str], content: bytes, *, private: bool =
 
 
 def _replace(target: Path, content: bytes, private: bool) -> None:
-    """Write under a temporary name, then rename; nothing is left behind whatever interrupts it."""
+    """Write under a temporary name, then rename; what a kill leaves behind is removed by the next run."""
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "Is a directory")
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".partial")
+    partial = target.with_name(target.name + ".partial")
+    partial.unlink(missing_ok=True)
+    # exclusive, so that no link that someone laid is followed; its owner's alone from the first byte
+    handle = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-        if not private:  # the permissions of any new file; a temporary file starts as its owner's alone
+        if not private:  # the permissions of any new file
             umask = os.umask(0)
             os.umask(umask)
-            Path(name).chmod(0o666 & ~umask)
-        Path(name).replace(target)
+            partial.chmod(0o666 & ~umask)
+        partial.replace(target)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
         raise

@@ -44,7 +44,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Attack a released table. PRIVATE. Exit code 1 where an attacker beats the plan's risk."""
-    from statveil.audit.audit import audit
+    from statveil.auditing.audit import audit
     from statveil.report.audit import audit_page, describe_audit
 
     if trials < 200:

@@ -52,6 +52,7 @@ def command(
             seed=seed,
             record=record,
             overwrite=overwrite,
+            protect=[plan_file],
             progress=progress,
         )
     notes = list(open_table(source).notes)

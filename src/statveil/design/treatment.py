@@ -81,5 +81,5 @@ def _can_scale(problem: Problem, family: LocationScale, about: float) -> bool:
         return bool(fixed)
     axis = problem.box.axes[family.location]
     one_side = axis.low > about or axis.high < about
-    # a known sigma would be given away together with mu: the release shows their ratio
-    return one_side and (len(family.params) == 1 or len(free) == 2)
+    # a known spread would be given away together with the mean: the release shows their ratio
+    return one_side and (not family.settings() if len(family.params) == 1 else len(free) == 2)

@@ -154,6 +154,12 @@ class Interval(Mechanism):
             direction=dict(data["direction"]),
             bins=Bins(low=data["low"], high=data["high"], origin=data["origin"], width=data["width"]),
             step=data["step"],
-            keep=Support(limits=tuple((dict(limit["form"]), float(limit["at_least"])) for limit in data["keep"])),
+            keep=Support(limits=tuple(_limit(limit) for limit in data["keep"])),
             centre=data["centre"],
         )
+
+
+def _limit(data: Mapping[str, Any]) -> tuple[Form, float]:
+    """One limit of the support, from its JSON object."""
+    form = {str(name): number(value, "a part of a limit") for name, value in dict(data["form"]).items()}
+    return form, number(data["at_least"], "a limit")

@@ -34,7 +34,7 @@ class Support:
         ahead: NDArray[np.float64] = np.full((), np.inf)
         for form, bound in self.limits:
             rate = evaluate(form, {name: direction.get(name, 0.0) for name in form})
-            with np.errstate(divide="ignore", invalid="ignore"):
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 reach = (bound - evaluate(form, params)) / rate
             back = np.maximum(back, np.where(rate > 0, reach, -np.inf))
             ahead = np.minimum(ahead, np.where(rate < 0, reach, np.inf))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import os
 
-from statveil.audit.audit import PRIVATE, Audit, Finding
+from statveil.auditing.audit import PRIVATE, Audit, Finding
 from statveil.errors import FileError
 from statveil.whole_file import write_whole
 

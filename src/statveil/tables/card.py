@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -82,10 +83,16 @@ def read_card(output: Path) -> dict[str, Any]:
 
 def plan_of(card: dict[str, Any], source: str) -> Plan:
     """The plan on a card."""
+    data = card.get("plan")
+    if not isinstance(data, dict):
+        raise FileError(f"{source} has no plan; it is damaged.")
     try:
-        return Plan.from_json(card["plan"])
-    except (StatveilError, KeyError, TypeError, ValueError, AttributeError) as error:
+        return Plan.from_json(data)
+    except StatveilError as error:
         raise FileError(f"the plan on {source} is damaged: {error}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        what = f"missing {error}" if isinstance(error, KeyError) else "a value of the wrong kind"
+        raise FileError(f"the plan on {source} is damaged ({what}).") from None
 
 
 def _assumptions(plan: Plan) -> list[str]:
@@ -98,6 +105,14 @@ def _assumptions(plan: Plan) -> list[str]:
     ]
     if known.spacing is None and not known.fixed_points and plan.mode not in ("rank", "category", "unit"):
         lines.append("Nobody knows a bound, a step or a frequent value of such columns: none was declared.")
+    if plan.mode == "lattice" and not known.heaps:
+        lines.append("No multiples of the step are favourites, not even slightly: none were declared.")
+    if plan.mode in ("category", "unit"):
+        lines.append(
+            "Neither the order of the rows nor another column tells a row's value: changed rows would stick out."
+        )
+    if plan.problem.family.discrete and plan.problem.secret.kind in ("mean", "fraction"):
+        lines.append("The risk is that of a long table; in one of n rows it is larger by 1 part in 2 x tolerance x n.")
     if plan.mode == "lattice":
         lines.append("The receiver learns the statistic up to whole steps; the stated risk accounts for that.")
     if plan.mode == "rank":
@@ -111,10 +126,8 @@ def _versions() -> dict[str, str]:
     import numpy
     import polars
 
-    from statveil import __version__
-
     return {
-        "statveil": __version__,
+        "statveil": version("statveil"),
         "python": platform.python_version(),
         "numpy": numpy.__version__,
         "polars": polars.__version__,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -65,8 +66,12 @@ def fits(sample: Array, *, whole: bool) -> list[Fit]:
         if family.discrete and not whole:
             continue
         params = estimate(rows)
-        if params is None:
-            continue
+        if (
+            params is None
+            or not all(map(math.isfinite, params.values()))
+            or params.get("sigma", params.get("scale")) == 0
+        ):
+            continue  # a spread too small for a float
         if whole and not family.discrete:
             above, below = family.cdf(values + 0.5, params), family.cdf(values - 0.5, params)
         else:

@@ -18,6 +18,7 @@ from statveil.tables.frames import Frame, open_frame
 from statveil.tables.measure import Measured, measure
 from statveil.tables.series import ColumnType
 from statveil.tables.structure.findings import Finding, Sampler, find_structure
+from statveil.tables.verification import precision
 
 __all__ = ["ColumnReport", "Inspection", "inspect"]
 
@@ -95,6 +96,8 @@ def inspect(
     """
     if isinstance(table, str | os.PathLike):
         file = open_table(table)
+        if column is not None:
+            file.position(column)
         names = file.names if column is None else [column]
         return Inspection(columns=tuple(_of_file(file, name, progress) for name in names))
     if column is not None or open_frame_is_single(table):
@@ -118,36 +121,44 @@ def _names(table: Any) -> list[Any]:
 
 
 def _of_file(file: TableFile, name: str, progress: Callable[[str, int, int | None], None]) -> ColumnReport:
-    file.position(name)
-    found = file.type_of(name)
-
     def blocks() -> Iterator[Array]:
         return file.blocks(name, progress=lambda rows: progress(f"reading {name}", rows, file.rows))
 
-    return _report(name, found, blocks)
+    try:
+        file.position(name)
+        return _report(name, file.type_of(name), blocks, file.rows)
+    except StatveilError as error:  # the other columns can still be looked at
+        return _empty(name, "other", (str(error),), file.rows or 0)
 
 
 def _of_frame(frame: Frame) -> ColumnReport:
     try:
-        found = frame.type()
+        return _report(str(frame.column or "values"), frame.type(), lambda: frame.blocks(None), None)
     except StatveilError as error:
         return _empty(str(frame.column), "other", (str(error),))
-    return _report(str(frame.column or "values"), found, lambda: frame.blocks(None))
 
 
-def _empty(name: str, kind: str, leaks: tuple[str, ...], rows: int = 0) -> ColumnReport:
+def _empty(name: str, kind: str, leaks: tuple[str, ...], rows: int = 0, untouched: int = 0) -> ColumnReport:
     return ColumnReport(
-        column=name, type=kind, rows=rows, untouched=0, measured=None, structure=(), families=(), leaks=leaks, known=""
+        column=name,
+        type=kind,
+        rows=rows,
+        untouched=untouched,
+        measured=None,
+        structure=(),
+        families=(),
+        leaks=leaks,
+        known="",
     )
 
 
-def _report(name: str, found: ColumnType, blocks: Callable[[], Iterator[Array]]) -> ColumnReport:
+def _report(name: str, found: ColumnType, blocks: Callable[[], Iterator[Array]], rows: int | None) -> ColumnReport:
     if not found.numeric:
         says = {
             "text": "Categories: plan with --family categorical and --labels for all there can be.",
             "boolean": "Categories: plan with --family categorical --labels true,false.",
         }
-        return _empty(name, found.name, (says.get(found.kind, "Neither numbers nor categories."),))
+        return _empty(name, found.name, (says.get(found.kind, "Neither numbers nor categories."),), rows or 0)
     sampler, seen = Sampler(), Counter[str]()
 
     def watch(values: Array, start: int) -> None:
@@ -158,8 +169,8 @@ def _report(name: str, found: ColumnType, blocks: Callable[[], Iterator[Array]])
     try:
         measured = measure(blocks, watch=watch)
     except StatveilError as error:
-        return _empty(name, found.name, (str(error),), seen["rows"])
-    structure = tuple(find_structure(sampler.values, bits=found.bits))
+        return _empty(name, found.name, (str(error),), seen["rows"], untouched=seen["rows"])
+    structure = tuple(find_structure(sampler.values, bits=precision(sampler.values, found.bits, ())))
     counts = measured.minimum >= 0 and seen["whole"] >= measured.rows
     families = tuple(fits(sampler.values, whole=counts)) if measured.maximum > measured.minimum else ()
     flags = [found.flag for found in structure if found.flag]

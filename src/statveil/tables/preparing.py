@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from statveil.planning import Applied, Plan
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import evaluate
 from statveil.problem.secrets.quantile import Quantile
+from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.estimate import estimate, shares_of
 from statveil.tables.maps.build import build_map
@@ -25,9 +27,13 @@ from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.measure import Measured, measure
 from statveil.tables.series import ColumnType
 from statveil.tables.structure.findings import Finding
-from statveil.tables.verification import Verifier, check_accepted, precision
+from statveil.tables.structure.order_search import Order
+from statveil.tables.verification import Verifier, bounds_of, check_accepted, refuse_undeclared
 
-__all__ = ["Prepared", "column_labels", "count_categories", "new_seed", "own_statistic", "prepare"]
+__all__ = ["Prepared", "column_labels", "count_categories", "new_seed", "own_statistic", "prepare", "valid_digits"]
+
+_LEAST_WINDOW = 10
+"""Values of a statistic that a guess's window must hold for the stated risk to be right within a tenth."""
 
 Read = Callable[[Sequence[str] | None], Iterator[Array]]
 """A pass over the column as numbers, or with labels as numbers of categories."""
@@ -75,10 +81,12 @@ def prepare(
         return read(labels)
 
     if labels is not None:
-        counts = count_categories(blocks, len(labels))
+        order = Order(categories=True)
+        counts = count_categories(blocks, len(labels), watch=order.add)
+        found = _refused(column, accepted, [*_few_rows(plan, int(counts.sum())), *order.findings()])
         params = shares_of(tuple(param.name for param in plan.problem.family.params), counts)
         applied = _apply(plan, column, params)
-        statistic, found, measured, offset, bits = float(plan.problem.secret_of(params)), [], None, 0.0, 53
+        statistic, measured, offset, smear = float(plan.problem.secret_of(params)), None, 0.0, False
     else:
         verifier = Verifier(plan, bits=type.bits)
         secret = plan.problem.secret
@@ -88,7 +96,10 @@ def prepare(
         params = _estimate(plan, column, measured, statistic)
         applied = _apply(plan, column, params)
         found = verifier.check_undeclared(column, accepted, params)
-        offset, bits = verifier.offset or 0.0, precision(verifier.sampler.values, type.bits, found)
+        found += _refused(column, accepted, [*_few_rows(plan, measured.rows), *verifier.order.findings()])
+        offset = verifier.offset or 0.0
+        # values on a lattice that was accepted are short for another reason, and stay on it
+        smear = all(finding.name != "step" for finding in found)
     column_map = build_map(
         plan,
         params=params,
@@ -96,7 +107,7 @@ def prepare(
         applied=applied,
         blocks=blocks,
         offset=offset,
-        precision=bits,
+        smear=smear,
         seed=chosen,
     )
     if (
@@ -105,8 +116,8 @@ def prepare(
         and Fraction(repr(plan.problem.known.spacing)) * 10**type.scale % 1
     ):
         raise ColumnError(
-            f"column {column!r} holds whole numbers, but the plan moves by {plan.problem.known.spacing:g}; "
-            "declare a whole step, or cast the column to floating point."
+            f"column {column!r} is written with {type.scale} decimals, but the plan moves by multiples of "
+            f"{plan.problem.known.spacing:g}; declare the step that the column has, or write it with more decimals."
         )
     return Prepared(
         column_map=column_map,
@@ -123,8 +134,19 @@ def _check_options(plan: Plan, round_digits: int | None, seed: int | None) -> No
         raise ProblemError(f"the seed must be a whole number from 0 to 2^128 - 1. Got {seed!r}.")
     if round_digits is None:
         return
-    if isinstance(round_digits, bool) or not isinstance(round_digits, int) or not -12 <= round_digits <= 15:
+    if not valid_digits(round_digits):
         raise ProblemError(f"the digits to round to must be a whole number from -12 to 15. Got {round_digits!r}.")
+    if 10.0**-round_digits > 10 * plan.distortion:
+        raise ProblemError(
+            f"rounding to {round_digits} digits is far coarser than the plan's own distortion {plan.distortion:g}, "
+            "so the release would no longer be the plan's; keep more digits."
+        )
+    for bound in bounds_of(plan.problem):
+        if math.isfinite(bound) and abs(round(bound, round_digits) - bound) > 1e-12 * abs(bound):
+            raise ProblemError(
+                f"rounding to {round_digits} digits would move values beyond the known bound {bound:g}; "
+                "keep more digits."
+            )
     if (
         plan.mode in ("lattice", "unit", "category")
         or plan.problem.known.step is not None
@@ -133,6 +155,11 @@ def _check_options(plan: Plan, round_digits: int | None, seed: int | None) -> No
         raise ProblemError(
             f"rounding is for continuous columns; the mode {plan.mode!r} keeps the column's own steps. Leave it out."
         )
+
+
+def valid_digits(digits: Any) -> bool:
+    """Whether a number of digits to round to makes sense."""
+    return isinstance(digits, int) and not isinstance(digits, bool) and -12 <= digits <= 15
 
 
 def column_labels(plan: Plan, column: str, type: ColumnType) -> tuple[str, ...] | None:
@@ -157,10 +184,33 @@ def column_labels(plan: Plan, column: str, type: ColumnType) -> tuple[str, ...] 
 _KINDS = {"text": "text", "boolean": "true/false values"}
 
 
-def count_categories(blocks: Blocks, size: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _few_rows(plan: Plan, rows: int) -> list[Finding]:
+    """Whether a mean of counts or a share is so coarse in a table of this length that guessing is easier.
+
+    It is a multiple of 1/n, so a window holds floor(2 eps n) + 1 of its values, not 2 eps n.
+    """
+    counted = plan.problem.family.discrete and plan.problem.secret.kind in ("mean", "fraction")
+    window = 2 * plan.problem.tolerance * rows
+    if not counted or window >= _LEAST_WINDOW:
+        return []
+    needed = math.ceil(_LEAST_WINDOW / (2 * plan.problem.tolerance))
+    what = plan.problem.secret.label
+    says = f"with fewer than {needed} rows the {what} takes so few values that guesses hit more often."
+    return [Finding(name="few-rows", values=(), flag="", says=says)]
+
+
+def _refused(column: str, accepted: Collection[str], found: list[Finding]) -> list[Finding]:
+    refuse_undeclared(column, accepted, found, Structure())
+    return found
+
+
+def count_categories(
+    blocks: Blocks, size: int, watch: Callable[[Array], None] = lambda block: None
+) -> np.ndarray[Any, np.dtype[np.int64]]:
     """How many rows each category has."""
     counts = np.zeros(size, dtype=np.int64)
     for block in blocks():
+        watch(block)
         counts += np.bincount(block[np.isfinite(block)].astype(np.int64), minlength=size)
     return counts
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -65,10 +66,10 @@ def seed_in(record: Any, plan: Plan, *, column: Any, sha256: str) -> int | None:
         raise FileError("this is the record of another release (another plan, table or column); name another one.")
     if record.get("test_seed"):
         return None
-    try:
-        return int(str(record["seed"]), 16)
-    except (KeyError, ValueError):
-        raise FileError("the record is damaged: it has no seed. Remove it if it is not needed.") from None
+    text = record.get("seed")
+    if not isinstance(text, str) or not re.fullmatch(r"[0-9a-f]{1,32}", text):
+        raise FileError("the record is damaged: it has no seed. Remove it if it is not needed.")
+    return int(text, 16)
 
 
 def hash_column(frame: Frame) -> str:

@@ -16,15 +16,19 @@ from statveil.problem.secrets.fraction import Fraction
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array
 from statveil.tables.maps.build import fixed_point
-from statveil.tables.structure.findings import Finding, Sampler, find_misfit, find_structure
+from statveil.tables.structure.findings import Finding, Sampler, find_misfit, find_structure, plain_number
+from statveil.tables.structure.order_search import Order
 
-__all__ = ["LEAKS", "Verifier", "check_accepted", "precision"]
+__all__ = ["LEAKS", "Verifier", "bounds_of", "check_accepted", "precision", "refuse_undeclared"]
 
 LEAKS = {
     "step": "The values lie on a lattice that was not declared. Someone who knows it may learn how far they moved.",
     "heaps": "Multiples of some number are favourites, which was not declared. Someone who knows them may learn how "
     "far the values moved.",
     "atoms": "Single values occur often, which was not declared. Someone who knows one learns how far it moved.",
+    "ratios": "Many values are ratios of small whole numbers, which was not declared. Single values may tell the map.",
+    "order": "The order of the rows tells their values. Rows that were changed stick out of their neighbours.",
+    "few-rows": "The table has so few rows that its statistic can take few values only. The stated risk is too low.",
     "misfit": "The counts do not follow the stated family. The stated risk is proven only for columns that do.",
 }
 """What may be accepted by name, in words that can be published: they say nothing of the column's own values."""
@@ -48,8 +52,9 @@ class Verifier:
     def __init__(self, plan: Plan, *, bits: int) -> None:
         self.plan, self.bits = plan, bits
         self.known = plan.problem.known
-        self.low, self.high = _bounds(plan.problem)
+        self.low, self.high = bounds_of(plan.problem)
         self.sampler = Sampler()
+        self.order = Order()
         self.offset: float | None = None
         self.hits = 0
         self._seen = 0
@@ -75,6 +80,8 @@ class Verifier:
             self.hits += int(np.count_nonzero(finite == self._count))
         self._seen += len(finite)
         self.sampler.add(values, start)
+        if self.plan.mode == "unit":
+            self.order.add(values)
 
     def _watch_step(self, values: Array, step: float) -> None:
         if self.offset is None:
@@ -111,22 +118,15 @@ class Verifier:
     def check_undeclared(self, column: str, accepted: Collection[str], params: dict[str, float]) -> list[Finding]:
         """Refuse structure that was found but not declared, unless accepted by name; returns what was found."""
         found = self._undeclared(params)
-        refused = [finding for finding in found if finding.name not in accepted]
-        if refused:
-            flags = _merged(self.known, [finding.flag for finding in refused if finding.flag])
-            names = " ".join(f"--accept {name}" for name in sorted({finding.name for finding in refused}))
-            remedy = f'plan again with --known "{flags}"' if flags else "plan again with a family that fits"
-            raise StructureError(
-                f"column {column!r}: {' '.join(finding.says for finding in refused)} This was not declared, so the "
-                f"stated risk would not hold. If it is known of such columns, {remedy}; or accept the leak: {names}."
-            )
+        refuse_undeclared(column, accepted, found, self.known)
         return found
 
     def _undeclared(self, params: dict[str, float]) -> list[Finding]:
         mode, family = self.plan.mode, self.plan.problem.family
         if mode in ("rank", "category"):  # what is released depends on nothing but the order of the rows
             return []
-        found = find_structure(self.sampler.values, bits=self.bits)
+        sample = self.sampler.values
+        found = find_structure(sample, bits=precision(sample, self.bits, ()))
         if mode == "unit":
             whole = [finding for finding in found if not _declared(finding, Structure(step=1.0), ())]
             shape = [finding for finding in whole if finding.name != "atoms"]
@@ -134,6 +134,21 @@ class Verifier:
         bound = fixed_point(self.plan)
         fixed = (*self.known.fixed_points, *(() if bound is None else (bound,)))
         return [finding for finding in found if not _declared(finding, self.known, fixed)]
+
+
+def refuse_undeclared(column: str, accepted: Collection[str], found: list[Finding], known: Structure) -> None:
+    """Refuse what was found but neither declared nor accepted, with the flags to add."""
+    refused = [finding for finding in found if finding.name not in accepted]
+    if not refused:
+        return
+    flags = _merged(known, [finding.flag for finding in refused if finding.flag])
+    names = " ".join(f"--accept {name}" for name in sorted({finding.name for finding in refused}))
+    declared = any(finding.flag for finding in refused)
+    remedy = f'If it is known of such columns, plan again with --known "{flags}"; or a' if declared else "Mend it, or a"
+    raise StructureError(
+        f"column {column!r}: {' '.join(finding.says for finding in refused)} The stated risk would not hold. "
+        f"{remedy}ccept the leak: {names}."
+    )
 
 
 def precision(sample: Array, bits: int, found: Collection[Finding]) -> int:
@@ -144,7 +159,8 @@ def precision(sample: Array, bits: int, found: Collection[Finding]) -> int:
     if any(finding.name == "step" for finding in found):
         return bits
     with np.errstate(over="ignore"):
-        return 24 if bool(np.all(sample.astype(np.float32) == sample)) else bits
+        # up to the last digits that a spreadsheet leaves out
+        return 24 if bool(np.all(np.abs(sample.astype(np.float32) - sample) <= 2.0**-50 * np.abs(sample))) else bits
 
 
 def _declared(finding: Finding, known: Structure, fixed: tuple[float, ...]) -> bool:
@@ -158,7 +174,7 @@ def _whole(ratio: float) -> bool:
     return ratio > 0.5 and abs(ratio - round(ratio)) <= 1e-9 * ratio
 
 
-def _bounds(problem: Problem) -> tuple[float, float]:
+def bounds_of(problem: Problem) -> tuple[float, float]:
     """Where the values must lie, by declaration or by the family."""
     lows, highs = [problem.known.minimum], [problem.known.maximum]
     family = problem.family
@@ -202,5 +218,7 @@ def _merged(known: Structure, flags: list[str]) -> str:
                 lists[name] = sorted({*lists[name], *(float(part) for part in value.split("/"))})
             else:
                 parts[name] = float(value)
-    plain = [f"{name}={value:.12g}" for name, value in parts.items() if value is not None]
-    return ",".join([*plain, *(f"{n}={'/'.join(f'{v:.12g}' for v in vs)}" for n, vs in lists.items() if vs)])
+    plain = [f"{name}={plain_number(value)}" for name, value in parts.items() if value is not None]
+    return ",".join(
+        [*plain, *(f"{name}={'/'.join(map(plain_number, values))}" for name, values in lists.items() if values)]
+    )

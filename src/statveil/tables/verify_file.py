@@ -11,18 +11,24 @@ from typing import Any
 import numpy as np
 
 from statveil.errors import FileError, StatveilError
-from statveil.planning import Plan
+from statveil.mechanisms.interval import Interval
+from statveil.mechanisms.partition import Partition
+from statveil.planning import Plan, contradictions
 from statveil.problem.secrets.quantile import Quantile
-from statveil.tables.blocks import Array
-from statveil.tables.card import card_path, plan_of, read_card
+from statveil.tables.blocks import Array, Blocks
+from statveil.tables.card import card_path, make_card, plan_of, read_card
 from statveil.tables.estimate import estimate, shares_of
 from statveil.tables.files import TableFile, open_table
+from statveil.tables.maps.build import model_values
 from statveil.tables.measure import measure
-from statveil.tables.preparing import column_labels, count_categories, own_statistic
+from statveil.tables.preparing import column_labels, count_categories, own_statistic, valid_digits
 from statveil.tables.release_file import hash_file
+from statveil.tables.rounding_digits import rounded
 from statveil.tables.verification import Verifier, precision
 
 __all__ = ["Check", "Verified", "verify_file"]
+
+_MOST_SORTED = 2**22
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +62,11 @@ class Verified:
 def verify_file(path: str | os.PathLike[str]) -> Verified:
     """Compare a released table with its card: the hash, the declared structure, and that the plan can release it."""
     place = Path(path)
-    if not place.exists():
+    try:
+        there = place.exists()
+    except (OSError, ValueError) as error:
+        raise FileError(f"cannot read {place}: {getattr(error, 'strerror', None) or error}.") from None
+    if not there:
         raise FileError(f"cannot read {place}: No such file or directory.")
     card = read_card(place)
     plan = plan_of(card, card_path(place).name)
@@ -70,12 +80,38 @@ def verify_file(path: str | os.PathLike[str]) -> Verified:
             else "The file was changed after its card was made, or the card belongs to another file.",
         )
     ]
+    checks.append(_card(card, plan))
+    if not same:  # a damaged file can upset the engine, and the answer is known
+        return Verified(checks=tuple(checks))
     try:
-        table = open_table(place)
-        checks += _content(table, plan, card)
+        checks += _content(open_table(place), plan, card)
     except StatveilError as error:
         checks.append(Check(name="column", ok=False, says=str(error)))
     return Verified(checks=tuple(checks))
+
+
+def _card(card: dict[str, Any], plan: Plan) -> Check:
+    """Whether the card says what its own plan implies."""
+    wrong = contradictions(plan)
+    try:
+        again = make_card(
+            plan,
+            column=card["column"],
+            accepted=tuple(leak["name"] for leak in card["accepted_leaks"]),
+            round_digits=card["rounded_to_digits"],
+            test_seed=card["test_seed"],
+            sha256=card["sha256"],
+        )
+        digits = card["rounded_to_digits"]
+        same = all(card.get(key) == value for key, value in again.items() if key != "versions") and (
+            digits is None or valid_digits(digits)
+        )
+    except (KeyError, TypeError, AttributeError):
+        same = False
+    if not same:
+        wrong.append("what it says of the release is not what its plan implies")
+    says = f"The card was changed: {'; '.join(wrong)}." if wrong else "The card says what its plan implies."
+    return Check(name="card", ok=not wrong, says=says)
 
 
 def _content(table: TableFile, plan: Plan, card: dict[str, Any]) -> Iterator[Check]:
@@ -104,9 +140,13 @@ def _content(table: TableFile, plan: Plan, card: dict[str, Any]) -> Iterator[Che
     except StatveilError as error:
         yield Check(name="structure", ok=False, says=str(error))
         return
-    if plan.mode == "rank":
-        return  # the model's quantiles: their own statistic is near the released one, not equal to it
     statistic = own_statistic(plan, measured, verifier.share)
+    digits = card.get("rounded_to_digits")
+    if valid_digits(digits) and not all(np.array_equal(b, rounded(b, digits), equal_nan=True) for b in blocks()):
+        yield Check(name="rounding", ok=False, says=f"The column is not rounded to {digits} digits, as the card says.")
+    if plan.mode == "rank":  # before anything that asks for the column's own statistic, which is only near the model's
+        yield _released(_is_model(plan, blocks, measured.rows, statistic))
+        return
     try:
         params = estimate(plan.problem, measured, statistic)
         again = plan.apply(**params)
@@ -117,9 +157,40 @@ def _content(table: TableFile, plan: Plan, card: dict[str, Any]) -> Iterator[Che
     slack = 1e-5 * size if precision(verifier.sampler.values, found.bits, ()) == 24 else 1e-9 * size
     if plan.mode == "unit":
         slack += 0.5 / measured.rows
-    if card.get("rounded_to_digits") is not None:
-        slack += 10.0 ** -int(card["rounded_to_digits"])
+    if plan.mode in ("shift", "scale", "affine"):  # 32-bit originals were smeared over their cells
+        slack += 2.0**-23 * max(abs(measured.minimum), abs(measured.maximum))
+    if valid_digits(card.get("rounded_to_digits")):
+        slack += 10.0 ** -card["rounded_to_digits"]
     yield _released(abs(float(again.secret) - statistic) <= slack)
+
+
+def _is_model(plan: Plan, blocks: Blocks, rows: int, statistic: float) -> bool:
+    """Whether the column consists of the quantiles of a model that the plan releases."""
+    choices = _releases(plan)
+    if choices is None or rows > _MOST_SORTED:
+        return True  # a continuum of releases, or too many rows to sort: not looked at
+    values = np.sort(np.concatenate([block[np.isfinite(block)] for block in blocks()]))
+    levels = (np.arange(rows) + 0.5) / rows
+    nearest = sorted(choices, key=lambda params: abs(float(plan.problem.secret_of(params)) - statistic))
+    slack = 1e-6 * max(float(np.abs(values).max()), plan.problem.tolerance)
+    return any(bool(np.all(np.abs(values - model_values(plan, params)(levels)) <= slack)) for params in nearest[:200])
+
+
+def _releases(plan: Plan) -> list[dict[str, float]] | None:
+    """Every parameter that the plan can release; ``None`` where there is a continuum."""
+    mechanism, box = plan.mechanism, plan.problem.box
+    if not mechanism.finite or len(box.free) != 1:
+        return None
+    (name,) = box.free
+    if isinstance(mechanism, Partition):
+        edges: Array = np.array(mechanism.edges)
+    else:
+        assert isinstance(mechanism, Interval)
+        edges = mechanism.bins.edges() / mechanism.coordinate[name]
+    known = {other: np.full(len(edges) - 1, axis.low) for other, axis in box.axes.items() if axis.known}
+    middles = {**known, name: 0.5 * (edges[1:] + edges[:-1])}
+    released = mechanism.release(middles)
+    return [{key: float(value[i]) for key, value in released.items()} for i in range(len(edges) - 1)]
 
 
 def _released(ok: bool) -> Check:

@@ -57,8 +57,9 @@ class CsvFile(TableFile):
 
     # --- what the columns hold ------------------------------------------------------------------
     def type_of(self, column: str) -> ColumnType:
-        kind = self._form(column).kind
-        return ColumnType(kind=kind, name="true/false" if kind == "boolean" else kind)
+        form = self._form(column)
+        scale = 0 if form.kind == "integer" else form.decimals if form.kind == "float" else None
+        return ColumnType(kind=form.kind, name="true/false" if form.kind == "boolean" else form.kind, scale=scale)
 
     def _form(self, column: str) -> Form:
         """How the column is written, from one pass over it."""

@@ -69,7 +69,8 @@ class ExcelFile(TableFile):
     # --- what the columns hold ------------------------------------------------------------------
     def type_of(self, column: str) -> ColumnType:
         kind = self._form(column).kind
-        return ColumnType(kind=kind, name={"boolean": "true/false", "other": "date or time"}.get(kind, kind))
+        name = {"boolean": "true/false", "other": "date or time"}.get(kind, kind)
+        return ColumnType(kind=kind, name=name, scale=0 if kind == "integer" else None)
 
     def _form(self, column: str) -> ExcelForm:
         """What the cells of the column are, from one pass over them."""

@@ -14,9 +14,17 @@ from statveil.tables.files.parquet_file import ParquetFile
 from statveil.tables.files.parquet_folder import ParquetFolder
 from statveil.tables.files.table_file import TableFile
 
-__all__ = ["open_table"]
+__all__ = ["check_name", "open_table"]
 
 _FORMATS: tuple[type[ParquetFile | IpcFile | CsvFile | ExcelFile], ...] = (ParquetFile, CsvFile, IpcFile, ExcelFile)
+
+
+def check_name(path: Path) -> None:
+    """Refuse a name that is no text: the engine could not open it."""
+    try:
+        os.fspath(path).encode("utf-8")
+    except UnicodeEncodeError:
+        raise FileError("the name of a table file must be UTF-8 text; rename the file.") from None
 
 
 def open_table(path: str | os.PathLike[str]) -> TableFile:
@@ -24,6 +32,7 @@ def open_table(path: str | os.PathLike[str]) -> TableFile:
     place = Path(path)
     if not os.fspath(path):
         raise FileError("the name of the table file is empty; give a file or a folder of Parquet files.")
+    check_name(place)
     try:
         size = place.stat().st_size
     except (OSError, ValueError) as error:  # a name may not hold a zero byte

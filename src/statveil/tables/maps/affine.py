@@ -14,7 +14,7 @@ from statveil.tables.maps.column_map import ColumnMap, stream
 __all__ = ["Affine", "Quiet", "smeared"]
 
 _JITTER = 0x40  # purpose of the random stream
-_KEPT = 49  # significant bits that are released of 53
+_MOVED, _STRETCHED = 49, 36  # significant bits that are released of 53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,17 +25,20 @@ class Quiet:
     some floats can be reached: both tell the coefficients. Rounding to ``bits`` significant bits, and to multiples
     of ``grain``, coarser than the steps of the originals, makes every candidate possible. Both numbers come from the
     plan alone.
+
+    A column that is only moved keeps 49 bits: a fine lattice tells the move up to its tiny step. A column that is
+    stretched keeps 36 (ten digits): a lattice too fine to be found would tell the factor.
     """
 
     bits: int
     grain: float
 
     @classmethod
-    def of(cls, *, reach: float, factor: float) -> Quiet:
+    def of(cls, *, reach: float, factor: float, stretched: bool) -> Quiet:
         """For originals up to ``reach`` in size and factors up to ``factor``."""
+        bits = _STRETCHED if stretched else _MOVED
         growth = math.ceil(math.log2(max(1.0, factor)))
-        grain = 2.0 ** (math.ceil(math.log2(reach)) + growth - _KEPT) if reach > 0 else 0.0
-        return cls(bits=max(24, _KEPT - growth), grain=grain)
+        return cls(bits=bits, grain=2.0 ** (math.ceil(math.log2(reach)) + growth - bits) if reach > 0 else 0.0)
 
     def __call__(self, values: Array) -> Array:
         """The rounded values (Veltkamp's splitting, then the grid; both exact in IEEE arithmetic on any engine)."""
@@ -45,15 +48,19 @@ class Quiet:
 
 
 def smeared(values: Array, seed: int, index: int, *, fixed: float | None) -> Array:
-    """32-bit floats, each moved to a random place in its own cell: half a unit of its last bit either way.
+    """Values that are 32-bit floats, each moved to a random place in its own cell; all others as they are.
 
-    Only 2^23 floats lie between a number and its double: few enough to try every factor until one explains a column
-    of thousands. A jitter of exactly one cell makes them continuous, and the traces of the cells vanish (the Fourier
-    transform of the cell is 0 at every frequency of the lattice). The fixed point of a scaling stays where it is, and
-    nothing crosses it.
+    Only 2^23 such floats lie between a number and its double: few enough to try every factor until one explains a
+    column of thousands. A jitter of exactly one cell, half a unit of the last bit either way, makes them continuous,
+    and the traces of the cells vanish (the Fourier transform of the cell is 0 at every frequency of the lattice).
+    It goes row by row: one corrected value in a column of 32-bit floats must not leave the others bare. The fixed
+    point of a scaling stays where it is, and nothing crosses it.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        cell = np.spacing(np.abs(values).astype(np.float32)).astype(np.float64)
+        short = values.astype(np.float32)
+        cell = np.where(short == values, np.spacing(np.abs(short)), 0.0).astype(np.float64)
+    if not cell.any():
+        return values
     moved = values + (stream(seed, _JITTER, index).random(len(values)) - 0.5) * cell
     if fixed is None:
         return moved

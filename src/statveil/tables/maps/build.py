@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -20,7 +21,7 @@ from statveil.tables.maps.lattice import Lattice, on_lattice
 from statveil.tables.maps.rank import prepare_rank
 from statveil.tables.maps.unit import prepare_unit
 
-__all__ = ["RANDOM_MODES", "build_map", "fixed_point"]
+__all__ = ["RANDOM_MODES", "build_map", "fixed_point", "model_values"]
 
 RANDOM_MODES = ("category", "rank", "unit")
 """Modes whose result depends on the secret seed."""
@@ -34,7 +35,7 @@ def build_map(
     applied: Applied,
     blocks: Blocks,
     offset: float,
-    precision: int,
+    smear: bool,
     seed: int,
 ) -> ColumnMap:
     """The map that gives the column the released parameters.
@@ -47,8 +48,8 @@ def build_map(
         What the mechanism released for them.
     offset : float
         Where the column's lattice lies, if a step is declared.
-    precision : int
-        Bits of the column's floats: 24 or 53.
+    smear : bool
+        Whether values that are 32-bit floats are smeared over their cells.
     """
     if plan.mode == "category":
         shares = np.array([float(applied.released[param.name]) for param in plan.problem.family.params])
@@ -58,16 +59,20 @@ def build_map(
         weights = "equal" if plan.problem.family.name == "poisson" else "urn"
         return prepare_unit(blocks, mean=float(plan.problem.family.mean(released)), weights=weights, seed=seed)
     if plan.mode == "rank":
-        family = plan.problem.family
-
-        def quantile(levels: Array) -> Array:
-            return np.asarray(family.quantile(levels, released), dtype=np.float64)
-
-        return prepare_rank(blocks, quantile=quantile, seed=seed, finish=_inside(plan.problem.known))
+        return prepare_rank(blocks, quantile=model_values(plan, released), seed=seed)
     if plan.mode == "lattice":
-        return _lattice(plan, statistic, float(applied.secret), offset)
-    smear = seed if precision == 24 else None
-    return _affine(plan, params, released, statistic, float(applied.secret), smear)
+        return _lattice(plan, statistic, float(applied.secret), offset, seed if smear else None)
+    return _affine(plan, params, released, statistic, float(applied.secret), seed if smear else None)
+
+
+def model_values(plan: Plan, params: dict[str, float]) -> Callable[[Array], Array]:
+    """Quantiles of the model with these parameters, made to fit the declared bounds and step."""
+    family, finish = plan.problem.family, _inside(plan.problem.known)
+
+    def quantile(levels: Array) -> Array:
+        return finish(np.asarray(family.quantile(levels, params), dtype=np.float64))
+
+    return quantile
 
 
 def fixed_point(plan: Plan) -> float | None:
@@ -91,20 +96,28 @@ def _affine(
     family, spread = plan.problem.family, plan.problem.secret.kind == "std"
     assert isinstance(family, LocationScale)
     about = fixed_point(plan)
+    # the rounding error of a mean shows its size after averaging: only a rounded one may touch the rows
+    own = _coarse(plan, statistic)
     if plan.mode == "shift":
         # the same move whatever the secret is; for a spread there would be nothing to hide
-        pivot, target, factor = statistic, secret, 1.0
+        pivot, target, factor = own, secret, 1.0
     elif about is not None:
         pivot = target = about
-        factor = secret / statistic if spread else (secret - about) / (statistic - about)
+        factor = secret / own if spread else (secret - about) / (own - about)
     else:
-        factor = float(family.scale(released)) / float(family.scale(params))
-        pivot, target = (float(family.loc(params)), float(family.loc(released))) if spread else (statistic, secret)
-    quiet = Quiet.of(reach=_size(plan) if about is None else abs(about), factor=_largest_factor(plan, about))
+        factor = float(family.scale(released)) / _coarse(plan, float(family.scale(params)))
+        pivot, target = (
+            (_coarse(plan, float(family.loc(params))), float(family.loc(released))) if spread else (own, secret)
+        )
+    quiet = Quiet.of(
+        reach=_size(plan) if about is None else abs(about),
+        factor=_largest_factor(plan, about),
+        stretched=plan.mode != "shift",
+    )
     return Affine(pivot=pivot, factor=factor, target=target, quiet=quiet, fixed=about, seed=seed)
 
 
-def _lattice(plan: Plan, statistic: float, secret: float, offset: float) -> Lattice:
+def _lattice(plan: Plan, statistic: float, secret: float, offset: float, seed: int | None) -> Lattice:
     known = plan.problem.known
     assert known.spacing is not None
     return Lattice(
@@ -112,14 +125,16 @@ def _lattice(plan: Plan, statistic: float, secret: float, offset: float) -> Latt
         spacing=known.spacing,
         step=known.step,
         offset=offset,
-        quiet=Quiet.of(reach=_size(plan), factor=1.0),
+        heap=min(known.heaps, default=None),
+        quiet=Quiet.of(reach=_size(plan), factor=1.0, stretched=False),
+        seed=seed,
     )
 
 
-def _inside(known: Structure) -> Callable[[Array], Array] | None:
+def _inside(known: Structure) -> Callable[[Array], Array]:
     """The model's values made to fit the declared bounds and step."""
     if known.step is None and known.minimum is None and known.maximum is None:
-        return None
+        return lambda values: values
     anchor = known.fixed_points[0] if known.fixed_points else 0.0
 
     def finish(values: Array) -> Array:
@@ -134,6 +149,12 @@ def _inside(known: Structure) -> Callable[[Array], Array] | None:
         return on_lattice(place, known.step, anchor)
 
     return finish
+
+
+def _coarse(plan: Plan, value: float) -> float:
+    """A statistic rounded to 2^-40 of the largest that the prior allows, a grain that the plan alone sets."""
+    grain = 2.0 ** (math.ceil(math.log2(_size(plan))) - 40)
+    return round(value / grain) * grain
 
 
 # --- sizes that come from the plan alone, so that the rounding tells nothing --------------------

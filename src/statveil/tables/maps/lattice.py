@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from statveil.tables.blocks import Array
-from statveil.tables.maps.affine import Quiet
+from statveil.tables.maps.affine import Quiet, smeared
 from statveil.tables.maps.column_map import ColumnMap
 
 __all__ = ["Lattice"]
@@ -27,16 +27,27 @@ class Lattice(ColumnMap):
     spacing: float
     step: float | None
     offset: float
+    heap: float | None
     quiet: Quiet
+    seed: int | None
 
     def block(self, values: Array, index: int) -> Array:
-        if self.step is None:  # heaps on a continuous column
-            moved = self.quiet(values + self.steps * self.spacing)
-        else:
-            with np.errstate(invalid="ignore"):
-                place = np.rint((values - self.offset) / self.step)
-            moved = on_lattice(place + round(self.steps * self.spacing / self.step), self.step, self.offset)
+        with np.errstate(invalid="ignore"):
+            moved = self._heaped(values, index) if self.step is None else self._placed(values, self.step, self.offset)
         return np.where(np.isfinite(values), moved, values)
+
+    def _placed(self, values: Array, step: float, offset: float) -> Array:
+        place = np.rint((values - offset) / step)
+        return on_lattice(place + round(self.steps * self.spacing / step), step, offset)
+
+    def _heaped(self, values: Array, index: int) -> Array:
+        """Heaps on a continuous column: heaped rows by their place, the rest by a plain move."""
+        assert self.heap is not None
+        start = values if self.seed is None else smeared(values, self.seed, index, fixed=None)
+        loose = self.quiet(start + self.steps * self.spacing)
+        slack = np.maximum(1e-6 * self.heap, 2.0**-22 * np.abs(values))
+        heaped = np.abs(values - self.heap * np.rint(values / self.heap)) <= np.minimum(slack, 0.01 * self.heap)
+        return np.where(heaped, self._placed(values, self.heap, 0.0), loose)
 
     def coefficients(self) -> dict[str, Any]:
         return {"steps": self.steps, "spacing": self.spacing, "a": 1.0, "b": self.steps * self.spacing}

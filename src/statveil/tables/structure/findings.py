@@ -13,10 +13,11 @@ from statveil.tables.structure.atom_search import MOST, continuous_atoms, lattic
 from statveil.tables.structure.heap_search import find_heaps
 from statveil.tables.structure.lattice_search import Lattice, find_lattice, ulp
 from statveil.tables.structure.misfit_search import find_excess
+from statveil.tables.structure.ratio_search import binary_step, ratios
 from statveil.tables.structure.round_search import find_round
 from statveil.tables.structure.sampler import Sampler
 
-__all__ = ["Finding", "Sampler", "find_misfit", "find_structure"]
+__all__ = ["Finding", "Sampler", "find_misfit", "find_structure", "plain_number"]
 
 Whole = NDArray[np.int64]
 
@@ -68,10 +69,17 @@ def find_structure(sample: Array, *, bits: int = 53) -> list[Finding]:
     if rows == 0:
         return []
     lattice = find_lattice(values, rows, bits)
+    if lattice is not None and lattice.step < 16 * float(np.max(ulp(values[[0, -1]], bits))):
+        lattice = None  # the spacing of the floats themselves, which a map smears or rounds away
     if len(values) == 1:
         few_decimals = lattice is not None and lattice.down <= 1e6
         return [*(_step(lattice) if few_decimals else []), *(_atoms(values) if rows > 1 else [])]
-    return _on_lattice(values, counts, lattice) if lattice else _off_lattice(values, counts, _bits(values, bits))
+    if lattice is None and bits > 24 and _bits(values, bits) > 24 and (binary := binary_step(values)) is not None:
+        return _step_of(binary)
+    if lattice is not None:
+        return _on_lattice(values, counts, lattice)
+    found = _off_lattice(values, counts, _bits(values, bits))
+    return found if found or _bits(values, bits) == 24 else _ratios(values)
 
 
 def find_misfit(sample: Array, pmf: Callable[[Array], Array]) -> list[Finding]:
@@ -154,38 +162,47 @@ def _most_frequent(positions: Whole, counts: Whole) -> Whole:
     return positions[np.argsort(-counts[positions], kind="stable")][:MOST]
 
 
-def _plain(value: float) -> str:
+def plain_number(value: float) -> str:
     """Shortest text that reads back as the same number."""
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
 
 
-def _step(lattice: Lattice | None) -> list[Finding]:
-    if lattice is None:
+def _ratios(values: Array) -> list[Finding]:
+    if not ratios(values):
         return []
-    text = _plain(lattice.step)
+    says = "many values are ratios of small whole numbers; a single one, moved, tells by how much."
+    return [Finding(name="ratios", values=(), flag="", says=says)]
+
+
+def _step(lattice: Lattice | None) -> list[Finding]:
+    return [] if lattice is None else _step_of(lattice.step)
+
+
+def _step_of(step: float) -> list[Finding]:
+    text = plain_number(step)
     says = (
         f"all values are whole multiples of {text}, up to one common offset; a shift that is no multiple of it, or any "
         "scaling, moves the column off that grid and shows itself."
     )
-    return [Finding(name="step", values=(lattice.step,), flag=f"step={text}", says=says)]
+    return [Finding(name="step", values=(step,), flag=f"step={text}", says=says)]
 
 
 def _heaps(periods: Iterable[float]) -> list[Finding]:
     values = tuple(float(f"{period:.15g}") for period in periods)
     if not values:
         return []
-    text = " and ".join(_plain(value) for value in values)
+    text = " and ".join(plain_number(value) for value in values)
     says = (
         f"values that differ by multiples of {text} occur more often than those between them; in the released column "
         "the favourites sit elsewhere and show the shift or the factor."
     )
-    return [Finding(name="heaps", values=values, flag="heaps=" + "/".join(_plain(v) for v in values), says=says)]
+    return [Finding(name="heaps", values=values, flag="heaps=" + "/".join(plain_number(v) for v in values), says=says)]
 
 
 def _atoms(values: Array) -> list[Finding]:
     if len(values) == 0:
         return []
     atoms = tuple(float(value) for value in values)
-    text = ", ".join(_plain(atom) for atom in atoms)
+    text = ", ".join(plain_number(atom) for atom in atoms)
     says = f"the column has {text} far more often than values nearby; where the peak lies in the release shows the map."
-    return [Finding(name="atoms", values=atoms, flag="atoms=" + "/".join(_plain(a) for a in atoms), says=says)]
+    return [Finding(name="atoms", values=atoms, flag="atoms=" + "/".join(plain_number(a) for a in atoms), says=says)]

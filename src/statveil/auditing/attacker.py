@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
-from statveil.audit.posterior import Posterior
-from statveil.audit.view import View
+from statveil.auditing.posterior import Posterior
+from statveil.auditing.view import View
 
 __all__ = ["ATTACKERS", "Attacker"]
 
@@ -40,5 +40,5 @@ class Attacker(ABC):
     def attack(self, view: View) -> Posterior | None:
         """Candidates for the secret of the original table; ``None`` where the view gives this attacker nothing.
 
-        Where the evidence is not conclusive an attacker falls back on :func:`statveil.audit.inversion.inverted`.
+        Where the evidence is not conclusive an attacker falls back on :func:`statveil.auditing.inversion.inverted`.
         """

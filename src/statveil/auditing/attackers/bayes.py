@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from statveil.audit.attacker import Attacker
-from statveil.audit.inversion import inverted
-from statveil.audit.posterior import Posterior
-from statveil.audit.view import View
+from statveil.auditing.attacker import Attacker
+from statveil.auditing.inversion import inverted
+from statveil.auditing.posterior import Posterior
+from statveil.auditing.view import View
 
 __all__ = ["Bayes"]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from statveil.audit.posterior import Posterior
-from statveil.audit.view import View
+from statveil.auditing.posterior import Posterior
+from statveil.auditing.view import View
 from statveil.errors import StatveilError
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import LocationScale
@@ -55,6 +55,8 @@ def released_statistic(view: View) -> float:
     if isinstance(problem.family, Categorical):
         return float(problem.secret_of(_released(view)))
     values = view.column[np.isfinite(view.column)]
+    if not len(values):
+        return float("nan")
     kind = problem.secret.kind
     if isinstance(problem.secret, Quantile):
         return float(np.quantile(values, problem.secret.alpha))
@@ -79,10 +81,11 @@ def inverted(view: View, nodes: int = _NODES) -> Inversion | None:
     """All originals that the mechanism maps to this release; ``None`` where the release fits no bin."""
     plan, problem = view.plan, view.plan.problem
     try:
-        applied = plan.apply(**_released(view))
+        found = {name: np.atleast_1d(np.float64(value)) for name, value in _released(view).items()}
+        with np.errstate(divide="ignore", invalid="ignore"):
+            released = plan.mechanism.release(found)  # not plan.apply: a release may lie outside the prior
     except StatveilError:
         return None
-    released = {name: np.atleast_1d(np.asarray(value)) for name, value in applied.released.items()}
     support = problem.prior.support(problem.family)
     try:
         fibre = plan.mechanism.fibre(released, support, nodes)
@@ -91,10 +94,16 @@ def inverted(view: View, nodes: int = _NODES) -> Inversion | None:
     points = {name: np.broadcast_to(value, fibre.weight.shape)[0] for name, value in fibre.points.items()}
     for name, value in released.items():  # parameters that the mechanism leaves alone
         points.setdefault(name, np.full(fibre.weight.shape[1], float(value[0])))
+    size = max(float(np.abs(value).max()) for value in points.values())
+    if not np.all(support.contains(points, slack=1e-9 * size)):
+        return None
     density = problem.prior.density(points) if isinstance(problem.prior, Box) else np.ones(fibre.weight.shape[1])
     weights = fibre.weight[0] * np.broadcast_to(density, fibre.weight[0].shape)
     secrets = np.asarray(problem.secret_of(points), dtype=np.float64)
     statistic = released_statistic(view)
+    moved = abs(float(problem.secret_of(found)[0] - problem.secret_of(released)[0]))
+    if not moved <= problem.tolerance + plan.distortion / plan.gamma:
+        return None  # far from every bin: no release under this plan
     factor, offset = _maps(view, points, secrets, statistic)
     return Inversion(secrets=secrets, weights=weights, factor=factor, offset=offset)
 

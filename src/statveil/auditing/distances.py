@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statveil.audit.tables import AuditTable
+from statveil.auditing.tables import AuditTable
 from statveil.planning import Plan
 from statveil.tables.blocks import Array
 

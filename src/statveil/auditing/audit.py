@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from statveil.audit import attackers as _attackers  # noqa: F401  (fills the registry)
-from statveil.audit.attacker import ATTACKERS, Attacker
-from statveil.audit.distances import distances
-from statveil.audit.game import ROWS, Score, play_tables
-from statveil.audit.tables import AuditTable, read_table
-from statveil.audit.view import Earlier, Knowledge, View
+from statveil.auditing import attackers as _attackers  # noqa: F401  (fills the registry)
+from statveil.auditing.attacker import ATTACKERS, Attacker
+from statveil.auditing.distances import distances
+from statveil.auditing.game import ROWS, Score, play_tables
+from statveil.auditing.tables import AuditTable, read_table
+from statveil.auditing.view import Earlier, Knowledge, View
 from statveil.errors import ProblemError, TableError, unknown_name
 from statveil.numbers import number
 from statveil.planning import Plan
@@ -256,7 +256,7 @@ def _in_words(knowledge: Knowledge) -> str:
 
 
 def _statistic(view: View) -> float:
-    from statveil.audit.inversion import released_statistic
+    from statveil.auditing.inversion import released_statistic
 
     return released_statistic(view)
 

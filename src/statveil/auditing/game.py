@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from statveil.audit.attacker import Attacker
-from statveil.audit.redraw import redrawn
-from statveil.audit.relations import followers
-from statveil.audit.tables import AuditTable
-from statveil.audit.view import Earlier, Knowledge, View
+from statveil.auditing.attacker import Attacker
+from statveil.auditing.redraw import redrawn
+from statveil.auditing.relations import followers
+from statveil.auditing.tables import AuditTable
+from statveil.auditing.view import Earlier, Knowledge, View
 from statveil.errors import StatveilError, TableError
 from statveil.planning import Plan
 from statveil.tables.blocks import Array, blocks_of
