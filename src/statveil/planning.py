@@ -44,7 +44,7 @@ __all__ = [
 
 METHODS = ("interval", "dynamic", "greedy")
 """Mechanisms that a plan can ask for by name."""
-MODES = ("affine", "category", "lattice", "rank", "scale", "shift", "unit")
+MODES = ("affine", "category", "jitter", "lattice", "rank", "scale", "shift", "smooth", "unit")
 """Maps of the column that realise a plan."""
 RISK_KINDS = ("exact", "upper bound", "simulated")
 """How a risk was obtained."""

@@ -111,7 +111,7 @@ def inverted(view: View, nodes: int = _NODES) -> Inversion | None:
 def _maps(view: View, points: dict[str, Array], secrets: Array, statistic: float) -> tuple[Array | None, Array | None]:
     """For each candidate original, the coefficients of the map that gives this release."""
     plan, family = view.plan, view.plan.problem.family
-    if plan.mode not in ("shift", "lattice", "scale", "affine") or not isinstance(family, LocationScale):
+    if plan.mode not in ("shift", "lattice", "scale", "affine", "jitter") or not isinstance(family, LocationScale):
         return None, None
     if plan.mode in ("shift", "lattice"):
         return np.ones(len(secrets)), statistic - secrets

@@ -12,9 +12,11 @@ __all__ = ["describe_plan"]
 _MODES = {
     "affine": "scale and shift every value (a x + b)",
     "category": "relabel the fewest rows",
+    "jitter": "scale about the bound, jitter by one step, back to whole steps (rows measured, not proven)",
     "lattice": "shift every value by a whole number of steps",
     "rank": "redraw the column from the released model, by rank",
     "scale": "scale every value about the bound that stays fixed",
+    "smooth": "draw the smoothed, scaled shape anew, by rank (rows measured, not proven)",
     "unit": "keep or add units of the counts at random",
     "shift": "shift every value by one number (x + b)",
 }

@@ -117,6 +117,8 @@ def _assumptions(plan: Plan) -> list[str]:
         lines.append("The receiver learns the statistic up to whole steps; the stated risk accounts for that.")
     if plan.mode == "rank":
         lines.append("The column was redrawn from the stated model; only the order of its rows is the original's.")
+    if plan.mode in ("jitter", "smooth"):
+        lines.append("That the rows tell no more than their mean was measured against attackers, not proven.")
     if plan.mode == "unit":
         lines.append("The counts follow the stated family.")
     return lines

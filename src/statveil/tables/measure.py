@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from statveil.errors import ColumnError
-from statveil.tables.blocks import Array, Blocks
+from statveil.tables.blocks import BLOCK, Array, Blocks
 from statveil.tables.quantile import Tally, linear_quantile
 
 __all__ = ["Measured", "measure"]
@@ -40,6 +40,7 @@ def measure(
     sums: list[float] = []
     squares: list[float] = []  # about each block's own mean
     low, high, start = math.inf, -math.inf, 0
+    room: Array = np.empty(BLOCK)
     tally = None if alpha is None else Tally()
     for block in blocks():
         watch(block, start)
@@ -49,13 +50,13 @@ def measure(
             continue
         with np.errstate(over="ignore", invalid="ignore"):
             total = float(values.sum())
-            offset = values - total / len(values)
+            offset = np.subtract(values, total / len(values), out=room[: len(values)])
             squares.append(float(np.dot(offset, offset)))
         counts.append(len(values))
         sums.append(total)
         low, high = min(low, float(values.min())), max(high, float(values.max()))
         if tally is not None:
-            tally.add(values)
+            tally.add(values, alpha)
     rows = sum(counts)
     if rows == 0:
         raise ColumnError(

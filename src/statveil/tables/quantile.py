@@ -43,6 +43,32 @@ class Tally:
     def __init__(self, prefix: int = 0, known: int = 0) -> None:
         self.prefix, self.known = prefix, known
         self.counts: NDArray[np.int64] = np.zeros(2**_DIGIT, dtype=np.int64)
+        self._guess: int | None = None  # first of three leading digits, as floats have them
+        self._held: list[Array] = []
+        self._size = 0
+
+    def expect(self, alpha: float) -> None:
+        """Guess from what was counted so far where the quantile lies, and hold the values there: it saves a pass."""
+        digit = int(np.searchsorted(np.cumsum(self.counts), alpha * float(self.counts.sum())))
+        raw = digit ^ 0x8000 if digit & 0x8000 else digit ^ 0xFFFF
+        if raw & 0x7FFF not in (0, 0x7FFF):  # the three neighbours have the same sign
+            self._guess = raw - 1
+
+    def held(self, prefix: int) -> Array | None:
+        """All values with this first digit, if they were held."""
+        raw = prefix ^ 0x8000 if prefix & 0x8000 else prefix ^ 0xFFFF
+        if self._guess is None or not 0 <= raw - self._guess <= 2 or not self._held:
+            return None
+        values: Array = np.concatenate(self._held)
+        inside: Array = values[_leading(values) == raw]
+        return inside
+
+    def _hold(self, values: Array, leading: NDArray[np.uint16]) -> None:
+        near = values[leading - np.uint16(self._guess or 0) <= 2]
+        self._held.append(near)
+        self._size += len(near)
+        if self._size > _COLLECT:
+            self._guess, self._held = None, []
 
     def inside(self, values: Array) -> Keys:
         """Keys of the values that start with the prefix."""
@@ -51,11 +77,17 @@ class Tally:
         keys = sortable(values[_leading(values) == raw])
         return keys if self.known == _DIGIT else keys[keys >> np.uint64(64 - self.known) == np.uint64(self.prefix)]
 
-    def add(self, values: Array) -> None:
-        """Count a block of finite values."""
+    def add(self, values: Array, alpha: float | None = None) -> None:
+        """Count a block of finite values; with an ``alpha``, hold those near its quantile from the first block on."""
         if not self.known:
-            raw = np.bincount(_leading(values).astype(np.int64), minlength=2**_DIGIT)
+            leading = _leading(values)
+            raw = np.bincount(leading.astype(np.int64), minlength=2**_DIGIT)
+            first = not self.counts.any()
             self.counts += np.concatenate([raw[:0x7FFF:-1], raw[:0x8000]])  # negative floats run backwards
+            if first and alpha is not None:
+                self.expect(alpha)
+            if self._guess is not None:
+                self._hold(values, leading)
             return
         digit = (self.inside(values) >> np.uint64(64 - _DIGIT - self.known)) & np.uint64(2**_DIGIT - 1)
         self.counts += np.bincount(digit.astype(np.int64), minlength=2**_DIGIT)
@@ -88,7 +120,12 @@ def _neighbours(blocks: Blocks, rank: int, tally: Tally) -> tuple[float, float |
 
     Radix selection: a digit of the key a pass, until what is left fits into memory or is one value alone.
     """
+    whole = tally
     tally, rank, size = tally.narrowed(rank)
+    held = whole.held(tally.prefix)
+    if held is not None and rank + 1 < size == len(held):
+        pair = np.sort(sortable(held))[rank : rank + 2].tolist()
+        return _value(pair[0]), _value(pair[1])
     while size > _COLLECT and tally.known < 64:
         for block in blocks():
             tally.add(block[np.isfinite(block)])

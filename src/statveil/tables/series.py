@@ -86,8 +86,10 @@ def from_numbers(original: pl.Series, released: Array, *, whole: bool) -> pl.Ser
 
     Rows that are not finite in the original (missing, NaN, infinite) are taken from the original.
     """
-    touched = np.isfinite(numbers_of(original))
     dtype = original.dtype
+    if dtype == pl.Float64 and not original.null_count() and bool(np.isfinite(released).all()):
+        return pl.Series(original.name, released)  # rows that are not finite were handed through by the map
+    touched = np.isfinite(numbers_of(original))
     if dtype.is_integer() and whole:
         fresh = _whole(original, released, touched)
     elif dtype.is_decimal() and whole:

@@ -155,8 +155,8 @@ def _content(table: TableFile, plan: Plan, card: dict[str, Any]) -> Iterator[Che
         return
     size = max(abs(statistic), float(np.abs(again.secret)), plan.problem.tolerance)
     slack = 1e-5 * size if precision(verifier.sampler.values, found.bits, ()) == 24 else 1e-9 * size
-    if plan.mode == "unit":
-        slack += 0.5 / measured.rows
+    if plan.mode in ("unit", "jitter", "smooth"):
+        slack += 0.5 * (plan.problem.known.step or 1.0) / measured.rows
     if plan.mode in ("shift", "scale", "affine"):  # 32-bit originals were smeared over their cells
         slack += 2.0**-23 * max(abs(measured.minimum), abs(measured.maximum))
     if valid_digits(card.get("rounded_to_digits")):

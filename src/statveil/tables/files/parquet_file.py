@@ -23,4 +23,4 @@ class ParquetFile(ColumnarFile):
         return pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
 
     def _sink(self, frame: pl.LazyFrame, target: Path) -> None:
-        frame.sink_parquet(target)
+        frame.sink_parquet(target, compression_level=1)

@@ -43,8 +43,14 @@ class Quiet:
     def __call__(self, values: Array) -> Array:
         """The rounded values (Veltkamp's splitting, then the grid; both exact in IEEE arithmetic on any engine)."""
         split = values * (2.0 ** (53 - self.bits) + 1.0)
-        short = split - (split - values)
-        return np.floor(short / self.grain + 0.5) * self.grain if self.grain else short
+        short = split - values
+        np.subtract(split, short, out=short)  # in place from here on: fresh memory costs more than the arithmetic
+        if self.grain:
+            short *= 1 / self.grain  # a power of two
+            short += 0.5
+            np.floor(short, out=short)
+            short *= self.grain
+        return short
 
 
 def smeared(values: Array, seed: int, index: int, *, fixed: float | None) -> Array:
@@ -58,9 +64,10 @@ def smeared(values: Array, seed: int, index: int, *, fixed: float | None) -> Arr
     """
     with np.errstate(over="ignore", invalid="ignore"):
         short = values.astype(np.float32)
-        cell = np.where(short == values, np.spacing(np.abs(short)), 0.0).astype(np.float64)
-    if not cell.any():
-        return values
+        exact = short == values
+        if not exact.any():
+            return values
+        cell = np.where(exact, np.spacing(np.abs(short)), 0.0).astype(np.float64)
     moved = values + (stream(seed, _JITTER, index).random(len(values)) - 0.5) * cell
     if fixed is None:
         return moved
@@ -82,8 +89,12 @@ class Affine(ColumnMap):
     def block(self, values: Array, index: int) -> Array:
         start = values if self.seed is None else smeared(values, self.seed, index, fixed=self.fixed)
         with np.errstate(over="ignore", invalid="ignore"):
-            moved = self.target + self.quiet((start - self.pivot) * self.factor)
-        return np.where(np.isfinite(values), moved, values)
+            moved = start - self.pivot
+            moved *= self.factor
+            moved = self.quiet(moved)
+            moved += self.target
+        finite = np.isfinite(values)
+        return moved if finite.all() else np.where(finite, moved, values)
 
     def coefficients(self) -> dict[str, Any]:
         return {

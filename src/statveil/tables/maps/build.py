@@ -17,13 +17,15 @@ from statveil.tables.blocks import Array, Blocks
 from statveil.tables.maps.affine import Affine, Quiet
 from statveil.tables.maps.category import prepare_category
 from statveil.tables.maps.column_map import ColumnMap
+from statveil.tables.maps.jitter import prepare_jitter
 from statveil.tables.maps.lattice import Lattice, on_lattice
 from statveil.tables.maps.rank import prepare_rank
+from statveil.tables.maps.smooth import prepare_smooth
 from statveil.tables.maps.unit import prepare_unit
 
 __all__ = ["RANDOM_MODES", "build_map", "fixed_point", "model_values"]
 
-RANDOM_MODES = ("category", "rank", "unit")
+RANDOM_MODES = ("category", "jitter", "rank", "smooth", "unit")
 """Modes whose result depends on the secret seed."""
 
 
@@ -60,9 +62,24 @@ def build_map(
         return prepare_unit(blocks, mean=float(plan.problem.family.mean(released)), weights=weights, seed=seed)
     if plan.mode == "rank":
         return prepare_rank(blocks, quantile=model_values(plan, released), seed=seed)
+    if plan.mode in ("jitter", "smooth"):
+        return _redrawn(plan, float(applied.secret), blocks, seed)
     if plan.mode == "lattice":
         return _lattice(plan, statistic, float(applied.secret), offset, seed if smear else None)
     return _affine(plan, params, released, statistic, float(applied.secret), seed if smear else None)
+
+
+def _redrawn(plan: Plan, mean: float, blocks: Blocks, seed: int) -> ColumnMap:
+    """Steps, heaps and atoms above a bound: the shape kept, the lattice's own traces blurred."""
+    known = plan.problem.known
+    about = known.minimum if known.minimum is not None else known.maximum
+    assert about is not None
+    if plan.mode == "jitter":
+        assert known.step is not None
+        return prepare_jitter(blocks, about=about, step=known.step, mean=mean, atoms=known.atoms, seed=seed)
+    return prepare_smooth(
+        blocks, about=about, step=known.step, mean=mean, atoms=known.atoms, seed=seed, heaps=known.heaps
+    )
 
 
 def model_values(plan: Plan, params: dict[str, float]) -> Callable[[Array], Array]:
@@ -78,7 +95,7 @@ def model_values(plan: Plan, params: dict[str, float]) -> Callable[[Array], Arra
 def fixed_point(plan: Plan) -> float | None:
     """The publicly known value that a ``scale`` leaves where it is."""
     family, known = plan.problem.family, plan.problem.known
-    if plan.mode != "scale" or not isinstance(family, LocationScale):
+    if plan.mode not in ("scale", "jitter", "smooth") or not isinstance(family, LocationScale):
         return None
     if known.fixed_points:
         return known.fixed_points[0]
