@@ -84,6 +84,11 @@ def test_the_example_of_an_own_family_and_secret_gives_a_plan_that_an_attacker_c
     assert rate.low <= plan.risk <= rate.high
 
 
+def test_the_example_of_an_audit_runs():
+    (code,) = _blocks("docs/audit.md", "python")
+    exec(compile(code, "audit.md", "exec"), {})
+
+
 def test_every_link_of_the_documents_leads_somewhere():
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):

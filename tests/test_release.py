@@ -246,6 +246,49 @@ def test_the_fewest_rows_are_relabelled():
     assert np.all(np.abs(after - np.array(shares) * 2001) < 1)
 
 
+SHAPES = {
+    "many steps": (sv.Structure(minimum=0, step=1), (40, 200), "jitter"),
+    "few steps": (sv.Structure(minimum=0, step=4), (40, 200), "smooth"),
+    "heaps": (sv.Structure(minimum=0, step=1, heaps=(5,)), (40, 200), "smooth"),
+    "inner atom": (sv.Structure(minimum=0, step=1, atoms=(0, 60)), (40, 200), "smooth"),
+    "zeros": (sv.Structure(minimum=0, step=1, atoms=(0,)), (40, 200), "jitter"),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_steps_above_a_bound_keep_their_structure_and_hit_the_nearest_mean(name):
+    known, prior, mode = SHAPES[name]
+    plan = planned(sv.Location(), {"mean": prior}, sv.Mean(), known=known, risk=0.1)
+    assert plan.mode == mode
+    rng = np.random.default_rng(3)
+    values = known.step * np.rint(rng.gamma(2.0, 40.0 / known.step, 3001))
+    if known.heaps:
+        values = np.where(rng.random(3001) < 0.3, np.round(values / 5) * 5, values)
+    for atom in known.atoms:
+        values = np.where(rng.random(3001) < 0.1, atom, values)
+    done = sv.release(plan, values.astype(np.int64), details=True)
+    assert done.table.dtype == np.int64
+    assert done.table.min() >= 0
+    assert np.all(done.table % known.step == 0)
+    assert abs(done.table.mean() - done.record["released"]["secret"]) <= 0.5 * known.step / 3001 + 1e-9
+    for atom in known.atoms:
+        assert np.all(done.table[values == atom] == atom)
+    assert np.array_equal(done.table, sv.release(plan, values.astype(np.int64), record=done.record))
+
+
+@pytest.mark.parametrize(
+    ("known", "prior", "why"),
+    [
+        (sv.Structure(minimum=0, step=1), (2, 9), "steps of the bound"),
+        (sv.Structure(minimum=0, step=1, heaps=(10,)), (40, 200), "heaps of 10"),
+        (sv.Structure(minimum=0, maximum=300, step=1), (40, 200), "exactly one bound"),
+    ],
+)
+def test_what_no_map_hides_is_refused_by_the_plan_with_what_can_be_had(known, prior, why):
+    with pytest.raises(sv.ProblemError, match=why):
+        planned(sv.Location(), {"mean": prior}, sv.Mean(), known=known)
+
+
 # --- refusals ---------------------------------------------------------------------------------
 @pytest.mark.parametrize(("level", "side"), [(-40.0, "below"), (260.0, "above")])
 def test_a_column_outside_the_prior_names_the_side_and_never_the_value(level, side):

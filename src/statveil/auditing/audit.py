@@ -226,8 +226,9 @@ def _assumed(plan: Plan, table: AuditTable, given: Structure | None) -> Structur
     values = table.column[np.isfinite(table.column)]
     found = {finding.name: finding.values for finding in find_structure(values[: 2**20], bits=table.bits)}
     parts = [plan.problem.known, given or Structure()]
-    low = float(values.min()) if len(values) else None
-    minimum = next((part.minimum for part in reversed(parts) if part.minimum is not None), 0.0 if low == 0 else None)
+    # values that are never negative and come near 0: everyone knows that
+    from_zero = bool(len(values)) and 0 <= float(values.min()) <= 0.1 * float(values.mean())
+    minimum = next((part.minimum for part in reversed(parts) if part.minimum is not None), 0.0 if from_zero else None)
     step = next((part.step for part in reversed(parts) if part.step is not None), (found.get("step") or (None,))[0])
     maximum = next((part.maximum for part in reversed(parts) if part.maximum is not None), None)
     atoms = {atom for part in parts for atom in part.atoms} | set(found.get("atoms", ()))

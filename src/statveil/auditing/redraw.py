@@ -52,9 +52,8 @@ def _moved(problem: Problem, family: LocationScale, values: Array, drawn: dict[s
         return target + (values - pivot) * (wanted / spread if spread else 1.0)
     if about is not None:
         return about + (values - about) * ((wanted - about) / (level - about) if level != about else 1.0)
-    scale = float(family.std(drawn)) / spread if family.scale_form and spread else 1.0
-    if set(problem.box.free) <= set(family.shift):
-        scale = 1.0  # only the location is uncertain
+    uncertain = set(family.scale_form) & set(problem.box.free)
+    scale = float(family.std(drawn)) / spread if uncertain and spread else 1.0
     return wanted + (values - level) * scale
 
 
