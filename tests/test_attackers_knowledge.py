@@ -13,7 +13,7 @@ from scipy.stats import binomtest
 import statveil as sv
 import statveil.auditing.attackers
 from statveil.auditing.attacker import ATTACKERS
-from statveil.auditing.attackers.records import precision
+from statveil.auditing.evidence import precision
 from statveil.auditing.inversion import inverted
 from statveil.auditing.view import Earlier, Knowledge, View
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from statveil.auditing.attacker import Attacker
-from statveil.auditing.attackers.records import MOVED, Span, on_comb, slack_of, span
+from statveil.auditing.evidence import MOVED, Span, on_comb, slack_of, span
 from statveil.auditing.inversion import Inversion, inverted
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View

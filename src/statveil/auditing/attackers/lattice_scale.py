@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from statveil.auditing.attacker import Attacker
-from statveil.auditing.attackers.lattice_shift import COARSEST, known_lattice, quanta, rows_of
 from statveil.auditing.inversion import Inversion, inverted
+from statveil.auditing.lattices import COARSEST, known_lattice, quanta, rows_of
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View
 from statveil.tables.blocks import Array

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
 from statveil.auditing.attacker import Attacker
-from statveil.auditing.attackers.lattice_shift import known_lattice, rows_of
 from statveil.auditing.inversion import Inversion, inverted
+from statveil.auditing.lattices import known_lattice, rows_of
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View
 from statveil.tables.blocks import Array

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from statveil.auditing.attacker import Attacker
-from statveil.auditing.attackers.records import Span, agreed, pulled_back, slack_of
+from statveil.auditing.evidence import Span, agreed, pulled_back, slack_of
 from statveil.auditing.inversion import Inversion, inverted
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import Earlier, View

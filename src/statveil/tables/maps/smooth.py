@@ -15,11 +15,12 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.optimize import nnls
 
 from statveil.tables.blocks import BLOCK, Array, Blocks
 from statveil.tables.maps.column_map import ColumnMap, stream
-from statveil.tables.maps.jitter import (
+from statveil.tables.maps.lattice import on_lattice
+from statveil.tables.maps.rank import Rank, prepare_rank
+from statveil.tables.maps.whole_steps import (
     Floors,
     among,
     beyond_bound,
@@ -28,8 +29,6 @@ from statveil.tables.maps.jitter import (
     first_free,
     nothing_moves,
 )
-from statveil.tables.maps.lattice import on_lattice
-from statveil.tables.maps.rank import Rank, prepare_rank
 
 __all__ = ["Shape", "Smooth", "prepare_smooth"]
 
@@ -84,6 +83,8 @@ def _places(levels: Array, halvings: int, *, bounded: bool) -> tuple[Array, Arra
 
 def _fitted(blocks: Blocks, ranks: Rank, *, rows: int, bounded: bool) -> Shape:
     """The shape nearest to the sorted rows in mean square."""
+    from scipy.optimize import nnls  # slow to import, and only this map needs it
+
     halvings = max(2, math.floor(math.log2(rows / _FEWEST)))
     stretches = 2 * halvings - (not bounded)
     # For each stretch: rows, how far they are along it, its square, their values, and values times how far. Plain sums
