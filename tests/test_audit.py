@@ -202,3 +202,33 @@ def test_bad_requests_are_one_sentence(cli, files, extra, why):
     assert why in err
     assert "secret" not in err.replace("the secret", "")
     assert "Traceback" not in err
+
+
+REDRAWN = {
+    "rank": (sv.Gaussian(), {"mu": (40, 160), "sigma": (10, 30)}, sv.Structure(minimum=0, step=1)),
+    "jitter": (sv.Location(), {"mean": (40, 160)}, sv.Structure(minimum=0, step=1)),
+    "smooth": (sv.Location(), {"mean": (40, 160)}, sv.Structure(minimum=0, step=1, heaps=(5,))),
+}
+
+
+@pytest.mark.parametrize("mode", REDRAWN)
+def test_a_copy_or_a_known_record_beside_a_redrawn_column_gives_it_away(mode):
+    family, prior, known = REDRAWN[mode]
+    problem = sv.Problem(family=family, prior=sv.Box(**prior), secret=sv.Mean(), tolerance=1.0, known=known)
+    plan = sv.plan(problem, max_risk=0.15)
+    assert plan.mode == mode
+    rng = np.random.default_rng(5)
+    column = np.maximum(np.rint(rng.normal(100, 20, 1000)), 0)
+    if known.heaps:
+        column = np.where(rng.random(1000) < 0.3, np.round(column / 5) * 5, column)
+    frame = pl.DataFrame({"x": column, "twice": 2 * column, "other": rng.random(1000)})
+    released = sv.release(plan, frame, column="x", accept=LEAKS)
+    found = {item.attacker: item for item in sv.audit(plan, frame, released, column="x", seed=1).findings}
+    assert found["auxiliary"].verdict == "leaks"
+    assert found["bayes"].verdict != "leaks"
+    alone = frame.drop("twice")
+    record = (3, float(column[3]))
+    safe = sv.audit(plan, alone, released.drop("twice"), column="x", seed=1)
+    assert safe.verdict == "holds"
+    told = sv.audit(plan, alone, released.drop("twice"), column="x", records=[record], seed=1)
+    assert {item.attacker: item for item in told.findings}["records"].verdict == "leaks"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,12 +32,15 @@ class Inversion:
     ----------
     secrets, weights : array
         Candidates and their prior weights along the fibre of the release.
+    points : mapping of str to array
+        The candidates' parameters.
     factor, offset : array or None
         x' = offset + factor x for each candidate; ``None`` for the modes that redraw the column.
     """
 
     secrets: Array
     weights: Array
+    points: Mapping[str, Array]
     factor: Array | None = None
     offset: Array | None = None
 
@@ -105,7 +109,7 @@ def inverted(view: View, nodes: int = _NODES) -> Inversion | None:
     if not moved <= problem.tolerance + plan.distortion / plan.gamma:
         return None  # far from every bin: no release under this plan
     factor, offset = _maps(view, points, secrets, statistic)
-    return Inversion(secrets=secrets, weights=weights, factor=factor, offset=offset)
+    return Inversion(secrets=secrets, weights=weights, points=points, factor=factor, offset=offset)
 
 
 def _maps(view: View, points: dict[str, Array], secrets: Array, statistic: float) -> tuple[Array | None, Array | None]:

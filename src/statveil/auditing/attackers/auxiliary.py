@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from statveil.auditing.attacker import Attacker
 from statveil.auditing.evidence import MOVED, Span, agreed, precision, span
-from statveil.auditing.inversion import Inversion, inverted
+from statveil.auditing.inversion import Inversion, inverted, released_statistic
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View
 from statveil.tables.blocks import Array
@@ -20,6 +20,7 @@ __all__ = ["Auxiliary"]
 
 _ROWS = 64  # rows of the first look at a pair of columns
 _PAIRS = 500  # pairs of columns that are tried
+_ALIKE = 0.8  # correlation from which on a column is supposed to be a multiple of the hidden one
 _DISTINCT = 6  # a line through fewer different values proves nothing
 _UNITS = (2.0, 4.0, 5.0, 7.0, 12.0, 20.0, 24.0, 25.0, 30.0, 50.0, 52.0, 60.0, 365.0, 3600.0, 86400.0)
 _TENS = tuple(10.0**power for power in range(1, 10))
@@ -53,19 +54,40 @@ class Auxiliary(Attacker):
     )
 
     def applies(self, view: View) -> bool:
-        return view.plan.mode in MOVED and bool(view.others)
+        return view.plan.mode != "category" and bool(view.others)
 
     def attack(self, view: View) -> Posterior | None:
         found = inverted(view)
         if found is None:
             return None
         columns = [column for column in view.others.values() if len(column) == len(view.column)]
+        if view.plan.mode not in MOVED:
+            return _copies(view, found, columns) or found.posterior()
         lines = [_line(view.column, column) for column in columns]
         # the sum of two multiples is another multiple, which says nothing new
         rest = [column for column, line in zip(columns, lines, strict=True) if line is None]
         exact = [*(line for line in lines if line is not None), *_joint(view.column, rest)]
         zeros = [zero for line in exact if (zero := _zero(found, line)) is not None]
         return agreed(view, found, zeros) or _usual(view, found, exact) or found.posterior()
+
+
+def _copies(view: View, found: Inversion, columns: list[Array]) -> Posterior | None:
+    """Where single rows were redrawn: an unchanged column in the same order, taken for a usual multiple."""
+    points, weights = [], []
+    for column in columns:
+        both = np.isfinite(view.column) & np.isfinite(column)
+        mine, theirs = view.column[both], column[both]
+        if len(np.unique(theirs[:4096])) < _DISTINCT or np.ptp(mine) == 0:
+            continue
+        with np.errstate(all="ignore"):
+            if not np.corrcoef(mine, theirs)[0, 1] >= _ALIKE:
+                continue
+        for ratio, weight in _NICE:
+            secret = released_statistic(replace(view, column=theirs / ratio))
+            if found.nearest(secret, 0.0):
+                points.append(secret)
+                weights.append(weight)
+    return Posterior.of(points, weights) if points else None
 
 
 def _line(released: Array, column: Array) -> _Line | None:
