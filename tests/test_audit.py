@@ -232,3 +232,23 @@ def test_a_copy_or_a_known_record_beside_a_redrawn_column_gives_it_away(mode):
     assert safe.verdict == "holds"
     told = sv.audit(plan, alone, released.drop("twice"), column="x", records=[record], seed=1)
     assert {item.attacker: item for item in told.findings}["records"].verdict == "leaks"
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".parquet"])
+def test_differences_of_group_means_are_shown_for_files_of_every_kind(tmp_path, suffix):
+    rng = np.random.default_rng(6)
+    frame = pl.DataFrame({"x": rng.gamma(2.0, 40.0, 300), "team": rng.choice(["red", "blue"], 300)})
+    source, target = tmp_path / f"in{suffix}", tmp_path / f"out{suffix}"
+    if suffix == ".csv":
+        frame.write_csv(source)
+    elif suffix == ".parquet":
+        frame.write_parquet(source)
+    else:
+        frame.to_pandas().to_excel(source, index=False)
+    plan = located()
+    sv.release_file(plan, source, target, column="x")
+    (gap,) = sv.audit(plan, source, target, column="x", attackers="bayes", seed=1).distances["group_means"]
+    means = frame.group_by("team").agg(pl.col("x").mean())["x"].to_list()
+    assert gap["column"] == "team"
+    assert gap["before"] == pytest.approx(abs(means[0] - means[1]), rel=1e-9)
+    assert gap["after"] == pytest.approx(gap["before"], rel=1e-9)

@@ -267,15 +267,18 @@ def _finding(plan: Plan, attacker: Attacker, score: Score, guessing: Score, view
     low, high = proportion_interval(score.hits, score.trials, CONFIDENCE)
     if low > plan.risk:
         verdict = "leaks"
-        says = f"Hits {rate:.0%} of the time with {attacker.doc}; the plan claims {plan.risk:.3g}. {attacker.remedy}"
+        says = (
+            f"Using {attacker.doc}, it hits {rate:.0%} of the time; the plan claims {plan.risk:.3g}. {attacker.remedy}"
+        )
     elif low <= baseline:
         verdict = "no better than guessing"
-        says = (
-            f"With {attacker.doc} it hits {rate:.1%} of the time; an attacker without the release hits {baseline:.1%}."
-        )
+        says = f"Using {attacker.doc}, it hits {rate:.1%} of the time; guessing without the release {baseline:.1%}."
     else:
         verdict = "holds"
-        says = f"With {attacker.doc} it hits {rate:.1%} of the time, within what the plan claims ({plan.risk:.3g})."
+        says = (
+            f"Using {attacker.doc}, it hits {rate:.1%} of the time, not clearly more than the plan claims "
+            f"({plan.risk:.3g})."
+        )
     here = attacker.attack(view)
     return Finding(
         attacker=attacker.name,

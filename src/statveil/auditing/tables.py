@@ -14,7 +14,6 @@ from statveil.errors import ColumnError, StatveilError
 from statveil.planning import Plan
 from statveil.tables.blocks import Array
 from statveil.tables.files import TableFile, open_table
-from statveil.tables.files.columnar import ColumnarParts
 from statveil.tables.frames import open_frame
 from statveil.tables.preparing import column_labels
 from statveil.tables.series import ColumnType, numbers_of
@@ -74,7 +73,7 @@ def _from_file(file: TableFile, column: str, plan: Plan) -> AuditTable:
         kind: ColumnType = file.type_of(name)
         if kind.numeric and len(others) < _MOST_OTHERS:
             others[name] = _joined(file.blocks(name))
-        elif kind.kind in ("text", "boolean") and isinstance(file, ColumnarParts):
+        elif kind.kind in ("text", "boolean"):
             _sort_in(name, lambda name=name: file.column(name), others, groups)  # type: ignore[misc]
     return AuditTable(column=values, bits=found.bits, others=others, groups=groups)
 

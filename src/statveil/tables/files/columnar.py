@@ -94,7 +94,6 @@ class ColumnarParts(TableFile):
                 frames.close()
 
     def column(self, name: str) -> pl.Series:
-        """A whole column in memory, in its own type."""
         return pl.concat([batch.to_series() for _, batch in self._batches(name)])
 
     def _check(self, column: str, labels: Sequence[str] | None) -> None:

@@ -76,6 +76,10 @@ class CsvFile(TableFile):
             self._forms[column] = form
         return self._forms[column]
 
+    def column(self, name: str) -> pl.Series:
+        parts = [contents(records.fields()) for records in self._records(self.position(name))]
+        return pl.concat(parts).alias(name) if parts else pl.Series(name, [], dtype=pl.String)
+
     def numeric_columns(self) -> list[str]:
         with self._opened() as source:
             source.read(len(self._header.raw))

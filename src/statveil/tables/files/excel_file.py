@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 
 from statveil.errors import ColumnError, FileError, StatveilError
 from statveil.tables.blocks import BLOCK, Array
@@ -83,6 +84,11 @@ class ExcelFile(TableFile):
                 form.see(cells)
             self._forms[column] = form
         return self._forms[column]
+
+    def column(self, name: str) -> pl.Series:
+        cells = [cell for part in self._cells(self.position(name)) for cell in part]
+        texts = [None if cell is None or cell.value is None else str(cell.value) for cell in cells]
+        return pl.Series(name, texts, dtype=pl.String)
 
     def numeric_columns(self) -> list[str]:
         forms = [ExcelForm() for _ in self.names]

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+import polars as pl
+
 from statveil.errors import ColumnError, unknown_name
 from statveil.tables.blocks import Array
 from statveil.tables.maps.column_map import ColumnMap
@@ -42,6 +44,10 @@ class TableFile(ABC):
     @abstractmethod
     def type_of(self, column: str) -> ColumnType:
         """What the column holds; where the file has no types, its content decides."""
+
+    @abstractmethod
+    def column(self, name: str) -> pl.Series:
+        """A whole column in memory: in its own type, or as text where the file has no types."""
 
     @abstractmethod
     def numeric_columns(self) -> list[str]:
