@@ -252,3 +252,19 @@ def test_differences_of_group_means_are_shown_for_files_of_every_kind(tmp_path, 
     assert gap["column"] == "team"
     assert gap["before"] == pytest.approx(abs(means[0] - means[1]), rel=1e-9)
     assert gap["after"] == pytest.approx(gap["before"], rel=1e-9)
+
+
+def test_a_table_that_is_no_release_of_the_original_is_refused():
+    rng = np.random.default_rng(7)
+    column = rng.gamma(2.0, 40.0, 500)
+    plan = located()
+    released = sv.release(plan, column)
+    assert abs(released.mean() - column.mean()) > 0.3, "the test needs a column away from the middle of its bin"
+    for before, after in ((column, column), (column, released + 2.0), (released + 3.0, column)):
+        with pytest.raises(sv.TableError, match="not what this plan makes"):
+            sv.audit(plan, before, after)
+    with pytest.raises(sv.TableError, match="does not hold the value"):
+        sv.audit(plan, column, released, records=[(0, float(column[0]) + 1)])
+    with pytest.raises(sv.ProblemError, match="none of the named attackers applies"):
+        sv.audit(plan, column, released, attackers=["repeated"])
+    assert "repeated" in sv.audit(plan, column, released, seed=1).not_applicable

@@ -12,6 +12,7 @@ from statveil.auditing import attackers as _attackers  # noqa: F401  (fills the 
 from statveil.auditing.attacker import ATTACKERS, Attacker
 from statveil.auditing.distances import distances
 from statveil.auditing.game import ROWS, Score, play_tables
+from statveil.auditing.same_release import check_is_release
 from statveil.auditing.tables import AuditTable, read_table
 from statveil.auditing.view import Earlier, Knowledge, View
 from statveil.errors import ProblemError, TableError, unknown_name
@@ -79,6 +80,8 @@ class Audit:
     distances: dict[str, Any]
     assumed: str
     """What the attackers were taken to know."""
+    not_applicable: tuple[str, ...]
+    """Attackers that found nothing to work with: another mode, or no such knowledge."""
     trials: int
     rows: int
     """Rows of each redrawn table."""
@@ -101,6 +104,7 @@ class Audit:
             "findings": [finding.to_json() for finding in self.findings],
             "distances": self.distances,
             "assumed": self.assumed,
+            "not_applicable": list(self.not_applicable),
             "trials": self.trials,
             "rows": self.rows,
         }
@@ -152,6 +156,10 @@ def audit(
     before = read_table(original, column=column, plan=plan)
     after = read_table(released, column=column, plan=plan)
     _check_same_rows(before, after)
+    check_is_release(plan, before, after)
+    for row, value in records:
+        if 0 <= row < len(before.column) and before.column[row] != value:
+            raise TableError(f"row {row} of the original does not hold the value that the known record states.")
     knowledge = Knowledge(
         structure=_assumed(plan, before, known),
         records=tuple(_record(row, value, len(before.column)) for row, value in records),
@@ -161,6 +169,12 @@ def audit(
     )
     view = View(plan=plan, column=after.column, others=after.others, knowledge=knowledge)
     useful = [attacker for attacker in chosen if attacker.applies(view)]
+    idle = tuple(attacker.name for attacker in chosen if attacker not in useful)
+    if not useful:
+        raise ProblemError(
+            f"none of the named attackers applies here: {', '.join(idle)}. They need another mode, another column or "
+            "side knowledge; name others, or all."
+        )
     baseline = ATTACKERS["prior"]()
     if not any(attacker.name == baseline.name for attacker in useful):
         useful = [baseline, *useful]
@@ -180,6 +194,7 @@ def audit(
         findings=tuple(sorted(found, key=lambda finding: (rank[finding.verdict], -finding.rate))),
         distances={"released_statistic": _statistic(view), **distances(plan, before, after)},
         assumed=_in_words(knowledge),
+        not_applicable=idle,
         trials=trials,
         rows=min(ROWS, max(1, round(0.8 * len(before.column)))),
     )

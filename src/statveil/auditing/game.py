@@ -89,7 +89,7 @@ def _trial(
     """A redrawn table, released, and its true statistic."""
     last: StatveilError | None = None
     for _ in range(_REDRAWS):
-        rows = rng.permutation(len(table.column))[:size]
+        rows = rng.choice(len(table.column), size=size, replace=False)
         try:
             fresh = redrawn(plan.problem, table.column[rows], knowledge.structure, rng)
             seed = int.from_bytes(rng.bytes(16), "little")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import click
 
 from statveil.cli.options import grid_options, json_option, problem_from, problem_options
 from statveil.cli.parsing import parse_number
-from statveil.plan_file import dump_plan, save_plan
+from statveil.errors import PlanFileError
+from statveil.plan_file import dump_plan, load_plan, save_plan
 from statveil.planning import METHODS, plan
 from statveil.report.text import describe_plan
 
@@ -50,6 +52,7 @@ def command(
         release=release,
     )
     if output is not None:
+        _keep_other_files(output)
         save_plan(made, output)
     if as_json:
         click.echo(json.dumps(json.loads(dump_plan(made)), indent=2, ensure_ascii=False))
@@ -57,6 +60,16 @@ def command(
     click.echo(describe_plan(made))
     if output is not None:
         click.echo(f"Written to {output}.")
+
+
+def _keep_other_files(output: str) -> None:
+    """A plan may replace a plan, never another file."""
+    place = Path(output)
+    if place.is_file() and place.stat().st_size:
+        try:
+            load_plan(place)
+        except PlanFileError:
+            raise PlanFileError(f"{output} exists and is not a plan; give another name for the plan.") from None
 
 
 def _number(text: str | None, what: str) -> float | None:

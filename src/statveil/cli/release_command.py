@@ -16,7 +16,12 @@ __all__ = ["command"]
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
 @click.option("--column", required=True, metavar="NAME", help="The column to release.")
-@click.option("--accept", multiple=True, metavar="NAME", help="Accept a leak by name: step, heaps, atoms, misfit.")
+@click.option(
+    "--accept",
+    multiple=True,
+    metavar="NAME",
+    help="Accept a leak by name, such as step, heaps, atoms; see docs/releasing.md.",
+)
 @click.option("--record", metavar="PATH", help="Keep the private record here; a later run reuses its secret seed.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing output.")
 @click.option("--round", "digits", type=int, metavar="DIGITS", help="Decimals of the released numbers.")

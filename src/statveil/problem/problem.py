@@ -52,6 +52,10 @@ class Problem:
     distance: str = ""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.family, Family):
+            raise ProblemError(f"the family must be a value such as sv.Gaussian(). Got {self.family!r}.")
+        if not isinstance(self.secret, Secret):
+            raise ProblemError(f"the secret must be a value such as sv.Mean(). Got {self.secret!r}.")
         self.family.check_secret(self.secret)
         object.__setattr__(self, "tolerance", positive(self.tolerance, "the tolerance"))
         object.__setattr__(self, "distance", self.distance or self.family.distances[0])

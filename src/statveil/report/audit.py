@@ -29,6 +29,8 @@ def describe_audit(found: Audit) -> str:
             f"{finding.claimed:>8.3g}  {finding.verdict}"
         )
     lines += ["", *(f"{finding.attacker}: {finding.says}" for finding in found.findings)]
+    if found.not_applicable:
+        lines.append(f"not applicable here: {', '.join(found.not_applicable)}")
     lines += ["", "Distances between the tables:", *(f"  {line}" for line in _distances(found))]
     return "\n".join(lines)
 

@@ -49,7 +49,7 @@ def make_card(
             "distance": problem.distance,
             "says": f"Under the stated prior, anyone who sees the released column and knows this plan guesses the "
             f"original's {problem.secret.label} within {problem.tolerance:g} with probability {plan.risk:.6g} "
-            f"({plan.risk_kind}) at best.",
+            f"({plan.risk_kind}) at best.{_but(plan, accepted)}",
         },
         "declared": problem.known.to_json(),
         "assumptions": _assumptions(plan),
@@ -95,6 +95,16 @@ def plan_of(card: dict[str, Any], source: str) -> Plan:
         raise FileError(f"the plan on {source} is damaged ({what}).") from None
 
 
+def _but(plan: Plan, accepted: tuple[str, ...]) -> str:
+    """What takes away from the guarantee, said where the guarantee is said."""
+    but = ""
+    if plan.mode in ("jitter", "smooth"):
+        but += " That is what the released mean tells; that the rows tell no more was measured, not proven."
+    if accepted:
+        but += f" It does not hold for someone who knows what was accepted as a leak: {', '.join(accepted)}."
+    return but
+
+
 def _assumptions(plan: Plan) -> list[str]:
     known = plan.problem.known
     lines = [
@@ -117,6 +127,7 @@ def _assumptions(plan: Plan) -> list[str]:
         lines.append("The receiver learns the statistic up to whole steps; the stated risk accounts for that.")
     if plan.mode == "rank":
         lines.append("The column was redrawn from the stated model; only the order of its rows is the original's.")
+        lines.append("The distortion is that between members of the family; a column of another shape changes more.")
     if plan.mode in ("jitter", "smooth"):
         lines.append("That the rows tell no more than their mean was measured against attackers, not proven.")
     if plan.mode == "unit":

@@ -127,7 +127,7 @@ def _of_file(file: TableFile, name: str, progress: Callable[[str, int, int | Non
     try:
         file.position(name)
         return _report(name, file.type_of(name), blocks, file.rows)
-    except StatveilError as error:  # the other columns can still be looked at
+    except ColumnError as error:  # the other columns can still be looked at
         return _empty(name, "other", (str(error),), file.rows or 0)
 
 

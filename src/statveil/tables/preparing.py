@@ -167,8 +167,9 @@ def column_labels(plan: Plan, column: str, type: ColumnType) -> tuple[str, ...] 
     family = plan.problem.family
     if not isinstance(family, Categorical):
         if not type.numeric:
+            where = "" if type.first_text is None else f" (first in row {type.first_text}: mend it or leave it empty)"
             raise ColumnError(
-                f"column {column!r} holds {_KINDS.get(type.kind, 'values of type ' + type.name)}; the "
+                f"column {column!r} holds {_KINDS.get(type.kind, 'values of type ' + type.name)}{where}; the "
                 f"{plan.problem.secret.label} of a {family.name} column needs numbers."
             )
         return None

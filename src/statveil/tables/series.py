@@ -38,6 +38,8 @@ class ColumnType:
     bits: int = 53
     scale: int | None = None
     """Decimals that the type can hold; ``None`` for floats."""
+    first_text: int | None = None
+    """Row of the first text, counted from 1, in a column that began with numbers."""
 
     @property
     def numeric(self) -> bool:

@@ -59,7 +59,12 @@ class CsvFile(TableFile):
     def type_of(self, column: str) -> ColumnType:
         form = self._form(column)
         scale = 0 if form.kind == "integer" else form.decimals if form.kind == "float" else None
-        return ColumnType(kind=form.kind, name="true/false" if form.kind == "boolean" else form.kind, scale=scale)
+        return ColumnType(
+            kind=form.kind,
+            name="true/false" if form.kind == "boolean" else form.kind,
+            scale=scale,
+            first_text=form.first_text,
+        )
 
     def _form(self, column: str) -> Form:
         """How the column is written, from one pass over it."""

@@ -91,14 +91,18 @@ class Form:
     ----------
     whole, numeric, boolean : bool
         Whether every value so far is a whole number without decimal point, a number, or true or false.
-    values : int
-        How many rows hold a value.
+    values, rows : int
+        How many rows hold a value, and how many there are.
+    first_text : int or None
+        The first row with text in a column that begins with numbers.
     """
 
     whole: bool = True
     numeric: bool = True
     boolean: bool = True
     values: int = 0
+    rows: int = 0
+    first_text: int | None = None
     _decimals: set[int] = field(default_factory=set)
 
     @property
@@ -125,6 +129,11 @@ class Form:
         words = bare.filter(~plain).str.to_lowercase()
         words = words.filter(~words.is_in(_MISSING))
         finite = bare.filter(plain)
+        if self.numeric and self.first_text is None and (len(finite) or self.values):
+            odd = np.flatnonzero((~plain & ~missing_marks(text)).to_numpy())
+            wrong = [row for row in odd.tolist() if bare[row].lower() not in _INFINITE]
+            self.first_text = self.rows + wrong[0] + 1 if wrong else None
+        self.rows += len(text)
         if len(words) or len(finite):
             self.boolean = self.boolean and not len(finite) and bool(words.is_in(["true", "false"]).all())
             self.numeric = self.numeric and bool(words.is_in(list(_INFINITE)).all())
