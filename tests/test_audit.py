@@ -268,3 +268,19 @@ def test_a_table_that_is_no_release_of_the_original_is_refused():
     with pytest.raises(sv.ProblemError, match="none of the named attackers applies"):
         sv.audit(plan, column, released, attackers=["repeated"])
     assert "repeated" in sv.audit(plan, column, released, seed=1).not_applicable
+
+
+def test_attackers_without_side_knowledge_break_what_is_built_to_be_broken_by_them():
+    rng = np.random.default_rng(8)
+    column = rng.gamma(2.0, 50.0, 400)
+    wide = located().problem
+    narrow = sv.plan(wide, bin=1.5)  # bins within a guess's window
+    rates = {item.attacker: item.rate for item in sv.audit(narrow, column, sv.release(narrow, column), seed=1).findings}
+    assert rates["plug-in"] == 1
+    assert rates["bayes"] == 1
+    assert rates["prior"] < 0.1
+    known = sv.Problem(family=sv.Location(), prior=sv.Box(mean=(99.2, 100.8)), secret=sv.Mean(), tolerance=1.0)
+    tight = sv.plan(known, bin=0.5)  # a prior within a guess's window
+    column += 100.1 - column.mean()
+    rates = {item.attacker: item.rate for item in sv.audit(tight, column, sv.release(tight, column), seed=1).findings}
+    assert rates["prior"] == 1
