@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statveil.errors import ProblemError
+from statveil.mechanisms.cells import Cells
+from statveil.mechanisms.comb import Comb
 from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.mechanism import Mechanism
 from statveil.mechanisms.partition import Partition
@@ -18,10 +20,14 @@ from statveil.problem.prior import Simplex
 from statveil.problem.problem import Problem
 from statveil.rounding import tolerant_floor
 from statveil.theory.bins import Bins
+from statveil.theory.comb_layout import longest_class
 from statveil.theory.one_parameter import line
+from statveil.theory.risk.cells import assigned_risk
+from statveil.theory.risk.comb_density import comb_axis_risk
+from statveil.theory.risk.combs import polygon_comb_extent, polygon_comb_risk, range_comb_risk, simplex_comb_risk
 from statveil.theory.risk.lipschitz import constants, lipschitz_line_risk, lipschitz_risk
 from statveil.theory.risk.one_dimensional import comb_risk, interval_risk, teeth
-from statveil.theory.risk.parallel import density_risk
+from statveil.theory.risk.parallel import comb_density_risk, density_risk
 from statveil.theory.risk.partition import partition_risk
 from statveil.theory.risk.polygon import Polygon, box_risk, longest_piece, polygon_risk
 from statveil.theory.risk.radial import Quarter, radial_risk, ray_range
@@ -55,6 +61,10 @@ def risk(problem: Problem, mechanism: Mechanism, *, tolerance: float | None = No
         found = line(problem)
         value = partition_risk(found.curve, found.axis, np.array(mechanism.edges), 2 * eps)
         return Risk(value=value, kind="exact")
+    if isinstance(mechanism, Cells):
+        return _cells_risk(problem, mechanism, eps, quick)
+    if isinstance(mechanism, Comb):
+        return Risk(value=_comb_risk(problem, mechanism, eps, quick), kind="exact")
     if not isinstance(mechanism, Interval):
         raise ProblemError(f"no accounting for the mechanism {mechanism.kind!r}.")
     if isinstance(problem.prior, Simplex):
@@ -64,6 +74,68 @@ def risk(problem: Problem, mechanism: Mechanism, *, tolerance: float | None = No
     if axis is not None:
         return _one_dimensional(axis, mechanism, window, quick)
     return _two_dimensional(problem, mechanism, window, quick)
+
+
+def _cells_risk(problem: Problem, mechanism: Cells, eps: float, quick: bool) -> Risk:
+    found = line(problem)
+    edges = np.array(mechanism.edges)
+    total = assigned_risk(found.curve, found.axis, edges, mechanism.entries, 2 * eps, quick=quick)
+    return Risk(value=total.value, kind="exact" if total.slack <= 1e-9 * total.value else "upper bound")
+
+
+def _comb_risk(problem: Problem, mechanism: Comb, eps: float, quick: bool) -> float:
+    combs = mechanism.teeth, mechanism.extent, mechanism.window
+    if isinstance(problem.prior, Simplex):
+        return simplex_comb_risk(len(problem.family.params), *combs, 2 * eps)
+    attacker = hit_window(problem, mechanism.direction, eps)
+    if not all(axis.exact for axis in problem.box.axes.values()):
+        raise ProblemError(
+            "a comb needs a density: in a class of priors all mass may sit on one tooth. State a density or a plain "
+            "range, or use the method 'interval'."
+        )
+    axis = _only_axis(problem, mechanism)
+    if axis is not None:
+        low, high = _ends(problem, axis)
+        if axis.flat:
+            return range_comb_risk(high - low, *combs, attacker)
+        return comb_axis_risk(axis, low, high, *combs, attacker)
+    names, polygon = support_polygon(problem)
+    axes = [problem.box.axes[name] for name in names]
+    direction, coordinate = _pair(names, mechanism.direction), _pair(names, mechanism.coordinate)
+    if all(axis.flat for axis in axes):
+        return polygon_comb_risk(polygon, direction, coordinate, *combs, attacker)
+
+    def density(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+        return problem.prior.density({names[0]: first, names[1]: second} | _known_values(problem))
+
+    return comb_density_risk(polygon, density, direction, coordinate, combs, attacker, quick=quick)
+
+
+def _ends(problem: Problem, axis: Axis) -> tuple[float, float]:
+    """The range of the one uncertain parameter, as a constraint of the family leaves it."""
+    low, high = axis.low, axis.high
+    if len(problem.box.free) == 1:
+        (name,) = problem.box.free
+        start = {other: found.low for other, found in problem.box.axes.items()}
+        back, ahead = problem.support.extent(start, {name: 1.0})
+        low, high = axis.low + float(back), axis.low + float(ahead)
+    return low, high
+
+
+def _comb_distortion(problem: Problem, mechanism: Comb) -> float:
+    """Half of the largest distance between two parameters that share a release."""
+    combs = mechanism.teeth, mechanism.extent, mechanism.window
+    if isinstance(problem.prior, Simplex):
+        return 0.5 * longest_class(0.0, 1.0, *combs)  # TV is the change of the share itself
+    assert isinstance(problem.family, LocationScale)
+    unit = float(problem.family.length(mechanism.direction))
+    axis = _only_axis(problem, mechanism)
+    if axis is not None:
+        low, high = _ends(problem, axis)
+        return 0.5 * unit * longest_class(high - low, high - low, *combs)
+    names, polygon = support_polygon(problem)
+    direction, coordinate = _pair(names, mechanism.direction), _pair(names, mechanism.coordinate)
+    return 0.5 * unit * polygon_comb_extent(polygon, direction, coordinate, *combs)
 
 
 def hit_window(problem: Problem, direction: Form, tolerance: float) -> float:
@@ -86,7 +158,7 @@ def support_polygon(problem: Problem) -> tuple[tuple[str, str], Polygon]:
     return (first, second), polygon
 
 
-def _only_axis(problem: Problem, mechanism: Interval) -> Axis | None:
+def _only_axis(problem: Problem, mechanism: Interval | Comb) -> Axis | None:
     """The one belief that matters, if the mechanism moves one parameter and nothing ties it to another."""
     moved = [name for name, change in mechanism.direction.items() if change]
     if len(moved) == 1 and (len(problem.box.free) == 1 or not problem.box.cut(problem.family)):
@@ -227,6 +299,15 @@ def distortion(problem: Problem, mechanism: Mechanism) -> float:
     if isinstance(mechanism, Partition):
         edges, released = np.array(mechanism.edges), np.array(mechanism.released)
         return float(np.max(line(problem).ruler.distortion(edges[:-1], edges[1:], released)))
+    if isinstance(mechanism, Cells):
+        edges, (cell, release, _) = np.array(mechanism.edges), mechanism.entries
+        released = np.array(mechanism.released)[release]
+        ruler = line(problem).ruler
+        return float(
+            np.max(np.maximum(ruler.distance(edges[cell], released), ruler.distance(released, edges[cell + 1])))
+        )
+    if isinstance(mechanism, Comb):
+        return _comb_distortion(problem, mechanism)
     if not isinstance(mechanism, Interval):
         raise ProblemError(f"no accounting for the mechanism {mechanism.kind!r}.")
     longest = max(length for length, _ in mechanism.bins.pieces())

@@ -7,7 +7,7 @@ from typing import Any
 
 from statveil.errors import ProblemError
 
-__all__ = ["LARGEST", "number", "positive"]
+__all__ = ["LARGEST", "check_seed", "number", "positive"]
 
 LARGEST = 1e100
 """Beyond this size (and below its inverse) products of a few numbers leave floating point."""
@@ -42,3 +42,10 @@ def positive(value: Any, what: str) -> float:
     if found < 1 / LARGEST:
         raise ProblemError(f"{what} must be at least {1 / LARGEST:g}. Got {found:g}; change the unit.")
     return found
+
+
+def check_seed(seed: Any) -> int:
+    """A seed: a whole number from 0."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ProblemError(f"the seed must be a whole number from 0. Got {seed!r}.")
+    return seed

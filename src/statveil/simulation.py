@@ -80,20 +80,25 @@ def _grouped(problem: Problem, mechanism: Mechanism, trials: int, rng: Generator
     Scoring on the draws it was learnt from would flatter the attacker.
     """
     learnt = problem.sample(int(np.clip(trials, *_LEARN)), rng)
-    releases, values = _learn(problem, _keys(problem, mechanism, learnt), problem.secret_of(learnt))
+    releases, values = _learn(problem, _keys(problem, mechanism, learnt, rng), problem.secret_of(learnt))
     hits = 0
     for start in range(0, trials, _LEARN[1]):
         fresh = problem.sample(min(_LEARN[1], trials - start), rng)
-        keys, secrets = _keys(problem, mechanism, fresh), problem.secret_of(fresh)
+        keys, secrets = _keys(problem, mechanism, fresh, rng), problem.secret_of(fresh)
         at = np.minimum(np.searchsorted(releases, keys), len(releases) - 1)
         hits += int(((releases[at] == keys) & (np.abs(values[at] - secrets) <= problem.tolerance)).sum())
     return hits
 
 
-def _keys(problem: Problem, mechanism: Mechanism, params: dict[str, Array]) -> Array:
+def _keys(problem: Problem, mechanism: Mechanism, params: dict[str, Array], rng: Generator) -> Array:
     """Releases as numbers that can be compared: one parameter moves, the others are known."""
     (name,) = problem.box.free
-    return np.asarray(mechanism.release(params)[name])
+    return np.asarray(_release(mechanism, params, rng)[name])
+
+
+def _release(mechanism: Mechanism, params: dict[str, Array], rng: Generator) -> dict[str, Array]:
+    chance = rng.random(len(next(iter(params.values())))) if mechanism.randomised else None
+    return mechanism.release(params, chance)
 
 
 def _learn(problem: Problem, keys: Array, secrets: Array) -> tuple[Array, Array]:
@@ -116,7 +121,7 @@ def _by_fibre(problem: Problem, mechanism: Mechanism, trials: int, rng: Generato
     core = problem.prior.core(problem.family)  # a narrow belief must not fall between the nodes of a fibre
     for start in range(0, trials, _BATCH):
         params = problem.sample(min(_BATCH, trials - start), rng)
-        released = {name: np.asarray(value) for name, value in mechanism.release(params).items()}
+        released = {name: np.asarray(value) for name, value in _release(mechanism, params, rng).items()}
         fibre = mechanism.fibre(released, core, _NODES)
         guess = _best_guess(problem, fibre)
         hits += int((np.abs(guess - problem.secret_of(params)) <= problem.tolerance * (1 + 1e-9)).sum())
@@ -130,7 +135,11 @@ def _best_guess(problem: Problem, fibre: Fibre) -> Array:
     rising = secret[:, -1] >= secret[:, 0]
     secret = np.where(rising[:, None], secret, secret[:, ::-1])
     mass = np.where(rising[:, None], mass, mass[:, ::-1])
-    return _comb_guess(problem, secret, mass) if fibre.comb else _piece_guess(problem, secret, mass)
+    guess = np.empty(len(secret))
+    for found, rows in ((_comb_guess, fibre.comb), (_piece_guess, ~fibre.comb)):
+        if np.any(rows):
+            guess[rows] = found(problem, secret[rows], mass[rows])
+    return guess
 
 
 def _piece_guess(problem: Problem, secret: Array, density: Array) -> Array:
@@ -162,11 +171,16 @@ def _at(below: Array, density: Array, position: Array) -> Array:
 
 
 def _comb_guess(problem: Problem, secret: Array, mass: Array) -> Array:
-    """Windows that start at a candidate and hold the next ones within 2 eps."""
-    step = np.diff(secret, axis=1).max() if secret.shape[1] > 1 else np.inf
-    inside = min(secret.shape[1], int(np.floor(2 * problem.tolerance / step + 1e-9)) + 1)
+    """Windows that start at a candidate and hold the next ones within 2 eps; candidates are equally spaced."""
+    count = secret.shape[1]
+    gap = np.abs(secret[:, -1] - secret[:, 0]) / max(count - 1, 1)
+    with np.errstate(divide="ignore"):
+        reach = np.floor(np.where(gap > 0, 2 * problem.tolerance / np.where(gap > 0, gap, 1.0), count) + 1e-9)
+    inside = np.minimum(reach + 1, count).astype(np.int64)
     total = np.concatenate([np.zeros((len(mass), 1)), np.cumsum(mass, axis=1)], axis=1)
-    best = (total[:, inside:] - total[:, :-inside]).argmax(axis=1)
-    first = secret[np.arange(len(best)), best]
-    guess: Array = first + 0.5 * step * (inside - 1)
+    stop = np.minimum(np.arange(count)[None, :] + inside[:, None], count)
+    caught = np.take_along_axis(total, stop, axis=1) - total[:, :-1]
+    # the first of equally good windows, as for pieces
+    best = (caught >= caught.max(axis=1, keepdims=True) * (1 - 1e-9)).argmax(axis=1)
+    guess: Array = secret[np.arange(len(best)), best] + 0.5 * gap * (inside - 1)
     return guess

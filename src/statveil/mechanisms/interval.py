@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError
-from statveil.mechanisms.mechanism import Fibre, Mechanism, quiet
+from statveil.mechanisms.mechanism import Fibre, Mechanism, apart, quiet, support_from_json, support_to_json
 from statveil.numbers import number, positive
 from statveil.problem.location_scale import Form, evaluate
 from statveil.problem.support import Support
@@ -68,7 +67,9 @@ class Interval(Mechanism):
     def finite(self) -> bool:
         return self.step is None and len(self.direction) == 1 and len(self.coordinate) == 1
 
-    def release(self, params: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float64]]:
+    def release(
+        self, params: Mapping[str, ArrayLike], chance: ArrayLike | None = None
+    ) -> dict[str, NDArray[np.float64]]:
         x = evaluate(self.coordinate, params)
         start, stop = self.bins.span(self.bins.locate(x))
         middle = 0.5 * (start + stop)
@@ -83,18 +84,26 @@ class Interval(Mechanism):
         moved = {name: released[name] + change * move for name, change in self.direction.items()}
         if self.step is None:  # whole steps keep the residue as it is
             size = max(abs(self.bins.low), abs(self.bins.high), self.bins.width)
-            rounded = {name: quiet(value, self.bins.width, size) for name, value in moved.items()}
-            for one, two in pairwise(moved):  # never round two parameters onto each other: low stays below high
-                kept = np.sign(rounded[two] - rounded[one]) == np.sign(moved[two] - moved[one])
-                rounded[one] = np.where(kept, rounded[one], moved[one])
-                rounded[two] = np.where(kept, rounded[two], moved[two])
-            moved = rounded
+            moved = apart({name: quiet(value, self.bins.width, size) for name, value in moved.items()}, moved)
         released |= moved
         if self.finite and not self.keep.limits:
             # the middle itself, free of rounding, so that equal releases are equal numbers
             (name,) = self.coordinate
             released[name] = middle / self.coordinate[name]
         return released
+
+    @property
+    def levels(self) -> NDArray[np.float64] | None:
+        if not self.finite:
+            return None
+        (name,) = self.coordinate
+        edges = self.bins.edges()
+        return self.release({name: 0.5 * (edges[1:] + edges[:-1]) / self.coordinate[name]})[name]
+
+    def bin_of(self, params: Mapping[str, float]) -> dict[str, Any]:
+        index = int(self.bins.locate(evaluate(self.coordinate, params)))
+        low, high = self.bins.span(index)
+        return {"along": self.along, "index": index, "low": float(low), "high": float(high)}
 
     def _candidates(
         self, x: NDArray[np.float64], start: NDArray[np.float64], stop: NDArray[np.float64]
@@ -125,7 +134,7 @@ class Interval(Mechanism):
             move = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, nodes)
             weight = np.ones(move.shape)
         points = {name: value[:, None] + self.direction.get(name, 0.0) * move for name, value in released.items()}
-        return Fibre(points=points, weight=weight, comb=self.step is not None)
+        return Fibre(points=points, weight=weight, comb=np.full(len(weight), self.step is not None))
 
     @property
     def parameters(self) -> set[str]:
@@ -142,7 +151,7 @@ class Interval(Mechanism):
             "origin": self.bins.origin,
             "width": self.bins.width,
             "step": self.step,
-            "keep": [{"form": dict(form), "at_least": bound} for form, bound in self.keep.limits],
+            "keep": support_to_json(self.keep),
             "centre": self.centre,
         }
 
@@ -154,12 +163,6 @@ class Interval(Mechanism):
             direction=dict(data["direction"]),
             bins=Bins(low=data["low"], high=data["high"], origin=data["origin"], width=data["width"]),
             step=data["step"],
-            keep=Support(limits=tuple(_limit(limit) for limit in data["keep"])),
+            keep=support_from_json(data["keep"]),
             centre=data["centre"],
         )
-
-
-def _limit(data: Mapping[str, Any]) -> tuple[Form, float]:
-    """One limit of the support, from its JSON object."""
-    form = {str(name): number(value, "a part of a limit") for name, value in dict(data["form"]).items()}
-    return form, number(data["at_least"], "a limit")

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import PlanFileError, unknown_name
+from statveil.numbers import number
 from statveil.problem.support import Support
 
-__all__ = ["MECHANISMS", "Fibre", "Mechanism", "mechanism_from_json", "quiet"]
+__all__ = [
+    "MECHANISMS",
+    "Fibre",
+    "Mechanism",
+    "apart",
+    "cell_of",
+    "mechanism_from_json",
+    "quiet",
+    "support_from_json",
+    "support_to_json",
+]
 
 MECHANISMS: dict[str, type[Mechanism]] = {}
 """Every mechanism by kind, for reading plans."""
@@ -24,14 +36,14 @@ MECHANISMS: dict[str, type[Mechanism]] = {}
 class Fibre:
     """All parameters that could have led to each release, as points along a line.
 
-    ``points`` has one row a release. A piece of a line (``comb`` false) is given by equally spaced points
-    from end to end and the Jacobian ``weight`` there; a comb by its single points, weight 0 where a row has
-    fewer of them.
+    ``points`` has one row a release. A piece of a line (``comb`` false for its row) is given by equally spaced
+    points from end to end and the Jacobian ``weight`` there; a comb by its single points, equally spaced too, with
+    weight 0 at the end of a row that has fewer of them.
     """
 
     points: Mapping[str, NDArray[np.float64]]
     weight: NDArray[np.float64]
-    comb: bool
+    comb: NDArray[np.bool_]
 
 
 class Mechanism(ABC):
@@ -49,9 +61,36 @@ class Mechanism(ABC):
     def parameters(self) -> set[str]:
         """Names of the parameters that it looks at or changes."""
 
+    @property
+    def randomised(self) -> bool:
+        """Whether a release depends on secret randomness too."""
+        return False
+
     @abstractmethod
-    def release(self, params: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float64]]:
-        """The paper's online phase: the released parameter of each parameter."""
+    def release(
+        self, params: Mapping[str, ArrayLike], chance: ArrayLike | None = None
+    ) -> dict[str, NDArray[np.float64]]:
+        """The paper's online phase: the released parameter of each parameter.
+
+        ``chance`` holds numbers drawn evenly from [0, 1), one a parameter; only a randomised mechanism uses them.
+        """
+
+    def snap(self, released: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float64]]:
+        """The release nearest to parameters that were measured on a released column."""
+        return self.release(released)
+
+    def possible(self, params: Mapping[str, float]) -> dict[str, NDArray[np.float64]]:
+        """Every release that one parameter can have; a single one where nothing is left to chance."""
+        return {name: np.atleast_1d(value) for name, value in self.release(params).items()}
+
+    @property
+    def levels(self) -> NDArray[np.float64] | None:
+        """Every value that the one moved parameter can be released as; ``None`` where there is a continuum."""
+        return None
+
+    @abstractmethod
+    def bin_of(self, params: Mapping[str, float]) -> dict[str, Any]:
+        """The bin into which a parameter falls: private, for the record."""
 
     @abstractmethod
     def fibre(self, released: Mapping[str, NDArray[np.float64]], support: Support, nodes: int) -> Fibre:
@@ -80,6 +119,38 @@ def quiet(value: ArrayLike, width: float, size: float) -> NDArray[np.float64]:
     """
     grain = 2.0 ** max(math.floor(math.log2(width)) - 40, math.floor(math.log2(size)) - 49)
     return np.round(np.asarray(value, dtype=np.float64) / grain) * grain
+
+
+def cell_of(edges: Sequence[float], parameter: str, params: Mapping[str, float]) -> dict[str, Any]:
+    """The cell ``[edges[i], edges[i+1])`` into which a parameter falls."""
+    index = int(np.clip(np.searchsorted(np.array(edges), params[parameter], side="right") - 1, 0, len(edges) - 2))
+    return {"along": parameter, "index": index, "low": edges[index], "high": edges[index + 1]}
+
+
+def apart(
+    rounded: Mapping[str, NDArray[np.float64]], exact: Mapping[str, NDArray[np.float64]]
+) -> dict[str, NDArray[np.float64]]:
+    """The rounded parameters, save where rounding would put two of them onto each other: low stays below high."""
+    kept = dict(rounded)
+    for one, two in pairwise(exact):
+        ordered = np.sign(kept[two] - kept[one]) == np.sign(exact[two] - exact[one])
+        kept[one] = np.where(ordered, kept[one], exact[one])
+        kept[two] = np.where(ordered, kept[two], exact[two])
+    return kept
+
+
+def support_to_json(support: Support) -> list[dict[str, Any]]:
+    """The limits of a support, for a plan file."""
+    return [{"form": dict(form), "at_least": bound} for form, bound in support.limits]
+
+
+def support_from_json(data: Sequence[Mapping[str, Any]]) -> Support:
+    """The support that :func:`support_to_json` wrote."""
+    limits = []
+    for limit in data:
+        form = {str(name): number(value, "a part of a limit") for name, value in dict(limit["form"]).items()}
+        limits.append((form, number(limit["at_least"], "a limit")))
+    return Support(limits=tuple(limits))
 
 
 def mechanism_from_json(data: Mapping[str, Any]) -> Mechanism:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError
-from statveil.mechanisms.mechanism import Fibre, Mechanism
+from statveil.mechanisms.mechanism import Fibre, Mechanism, cell_of
 from statveil.numbers import number
 from statveil.problem.support import Support
 
@@ -43,11 +43,20 @@ class Partition(Mechanism):
     def finite(self) -> bool:
         return True
 
-    def release(self, params: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float64]]:
+    def release(
+        self, params: Mapping[str, ArrayLike], chance: ArrayLike | None = None
+    ) -> dict[str, NDArray[np.float64]]:
         out = {name: np.asarray(value, dtype=np.float64) for name, value in params.items()}
         index = np.searchsorted(np.array(self.edges), out[self.parameter], side="right") - 1
         out[self.parameter] = np.array(self.released)[np.clip(index, 0, len(self.released) - 1)]
         return out
+
+    @property
+    def levels(self) -> NDArray[np.float64] | None:
+        return np.array(self.released)
+
+    def bin_of(self, params: Mapping[str, float]) -> dict[str, Any]:
+        return cell_of(self.edges, self.parameter, params)
 
     def fibre(self, released: Mapping[str, NDArray[np.float64]], support: Support, nodes: int) -> Fibre:
         at = released[self.parameter]
@@ -55,7 +64,8 @@ class Partition(Mechanism):
         edges = np.array(self.edges)
         low, high = edges[index], edges[index + 1]
         points = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, nodes)
-        return Fibre(points={self.parameter: points}, weight=np.ones(points.shape), comb=False)
+        whole = np.zeros(len(points), dtype=bool)
+        return Fibre(points={self.parameter: points}, weight=np.ones(points.shape), comb=whole)
 
     def to_json(self) -> dict[str, Any]:
         return {

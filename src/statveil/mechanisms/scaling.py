@@ -62,7 +62,9 @@ class Scaling(Mechanism):
         shifted[self.loc] = shifted[self.loc] - self.about
         return shifted
 
-    def release(self, params: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float64]]:
+    def release(
+        self, params: Mapping[str, ArrayLike], chance: ArrayLike | None = None
+    ) -> dict[str, NDArray[np.float64]]:
         shifted = self._from_bound(params)
         level = evaluate(self.form, shifted)
         start, stop = self.bins.span(self.bins.locate(level))
@@ -71,6 +73,11 @@ class Scaling(Mechanism):
             self.loc: quiet(self.about + factor * shifted[self.loc], self.bins.width, abs(self.about) + self.bins.high),
             self.scale: quiet(factor * shifted[self.scale], self.bins.width, self.bins.high),
         }
+
+    def bin_of(self, params: Mapping[str, float]) -> dict[str, Any]:
+        index = int(self.bins.locate(evaluate(self.form, self._from_bound(params))))
+        low, high = self.bins.span(index)
+        return {"along": "secret", "index": index, "low": float(low), "high": float(high)}
 
     def fibre(self, released: Mapping[str, NDArray[np.float64]], support: Support, nodes: int) -> Fibre:
         shifted = self._from_bound(released)
@@ -81,7 +88,8 @@ class Scaling(Mechanism):
         low, high = np.maximum(back, start / level), np.minimum(ahead, stop / level)
         factor = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, nodes)
         points = {name: apex[name][:, None] + factor * shifted[name][:, None] for name in (self.loc, self.scale)}
-        return Fibre(points=points, weight=factor, comb=False)  # polar coordinates: density grows with the distance
+        # polar coordinates: the density grows with the distance
+        return Fibre(points=points, weight=factor, comb=np.zeros(len(factor), dtype=bool))
 
     def to_json(self) -> dict[str, Any]:
         return {

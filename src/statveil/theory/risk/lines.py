@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Sweep", "panels", "sweep_risk"]
+__all__ = ["Sweep", "best_pieces", "panels", "sweep_risk"]
 
 Array = NDArray[np.float64]
 
@@ -69,14 +69,16 @@ def _risk(sweep: Sweep, edges: Array, window: float, *, order: int, nodes: int, 
         line, band = np.nonzero(stop > start)
         if not len(line):
             continue
-        best, mass = _pieces(sweep, across[part][line], start[line, band], stop[line, band], window, nodes)
+        best, mass = best_pieces(sweep, across[part][line], start[line, band], stop[line, band], window, nodes)
         scale = weights[part][line]
         hit.append(math.fsum(scale * best))
         whole.append(math.fsum(scale * mass))
     return math.fsum(hit) / math.fsum(whole)
 
 
-def _pieces(sweep: Sweep, across: Array, start: Array, stop: Array, window: float, nodes: int) -> tuple[Array, Array]:
+def best_pieces(
+    sweep: Sweep, across: Array, start: Array, stop: Array, window: float, nodes: int
+) -> tuple[Array, Array]:
     """Best window and whole mass of each line piece."""
     x = start[:, None] + (stop - start)[:, None] * np.linspace(0.0, 1.0, nodes)
     f = np.broadcast_to(sweep.weight(np.broadcast_to(across[:, None], x.shape), x), x.shape)

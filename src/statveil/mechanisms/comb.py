@@ -1,0 +1,230 @@
+"""Combs: points of equal spacing, just over a guess apart, share a release. Attains the limit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from statveil.errors import ProblemError
+from statveil.mechanisms.mechanism import Fibre, Mechanism, apart, quiet, support_from_json, support_to_json
+from statveil.numbers import number, positive
+from statveil.problem.location_scale import Form, evaluate
+from statveil.problem.support import Support
+from statveil.theory.comb_layout import layout
+
+__all__ = ["Comb"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comb(Mechanism):
+    """Each line of parameters inside the prior's support is cut into blocks, and each block into combs.
+
+    The blocks of a line depend on its length alone (docs/theory.md, combs). In a block of spacing w the points
+    that are the same modulo w share a release, in its middle; where ``layout`` says so, a block is an interval.
+
+    Parameters
+    ----------
+    along : str
+        Name of the coordinate.
+    coordinate, direction : Form
+        The coordinate, and how the parameters change per unit of it.
+    window : float
+        Least spacing of the teeth along the coordinate, just over the length of a hit.
+    teeth : int
+        Largest number of teeth of a comb.
+    extent : float
+        Largest distance between two parameters that share a release.
+    keep : Support
+        The prior's support, which ends the lines.
+    """
+
+    kind: ClassVar[str] = "comb"
+    along: str
+    coordinate: Form
+    direction: Form
+    window: float
+    teeth: int
+    extent: float
+    keep: Support
+
+    def __post_init__(self) -> None:
+        for name in ("coordinate", "direction"):
+            form = {
+                str(key): number(value, f"a part of the {name!r}") for key, value in dict(getattr(self, name)).items()
+            }
+            object.__setattr__(self, name, form)
+        object.__setattr__(self, "window", positive(self.window, "the spacing of a comb"))
+        object.__setattr__(self, "extent", positive(self.extent, "the extent of a comb"))
+        unit = sum(self.coordinate.get(name, 0.0) * change for name, change in self.direction.items())
+        if abs(unit - 1) > 1e-9:
+            raise ProblemError("the direction of a comb must be one unit of its coordinate long.")
+        if isinstance(self.teeth, bool) or not isinstance(self.teeth, int) or not 2 <= self.teeth <= 10**9:
+            raise ProblemError(f"a comb needs 2 or more teeth. Got {self.teeth!r}.")
+        if (self.teeth - 1) * self.window > self.extent * (1 + 1e-9):
+            raise ProblemError("the teeth of a comb must fit into its extent.")
+
+    @property
+    def parameters(self) -> set[str]:
+        return {*self.coordinate, *self.direction, *(name for form, _ in self.keep.limits for name in form)}
+
+    @property
+    def finite(self) -> bool:
+        return False
+
+    def release(
+        self, params: Mapping[str, ArrayLike], chance: ArrayLike | None = None
+    ) -> dict[str, NDArray[np.float64]]:
+        place = self._place(params)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ragged = place.longer > 0
+            # the upper end of a block belongs to its last tooth, whatever rounding says
+            tooth = np.minimum(np.floor(place.inside / place.spacing), place.whole - (~ragged))
+            top = np.where(ragged & (tooth >= place.whole), place.longer, place.spacing)
+            residue = np.clip(place.inside - tooth * place.spacing, 0.0, top * (1 - 1e-15))
+        offset = np.where(place.comb, self._offset(place, residue), 0.0)
+        return self._moved(params, place.middle + offset - place.at)
+
+    def snap(self, released: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float64]]:
+        place = self._place(released)
+        half = np.where(place.comb, 0.5 * place.spacing, 0.0)
+        return self._moved(released, np.clip(place.at, place.middle - half, place.middle + half) - place.at)
+
+    def bin_of(self, params: Mapping[str, float]) -> dict[str, Any]:
+        place = self._place(params)
+        begin = float(evaluate(self.coordinate, params)) - float(place.at) + float(place.start)
+        found = {"along": self.along, "low": begin, "high": begin + float(place.size)}
+        return {**found, "spacing": float(place.spacing) if bool(place.comb) else None}
+
+    def _place(self, params: Mapping[str, ArrayLike]) -> _Place:
+        """Where on its line, and in which block, each parameter lies."""
+        back, ahead = self.keep.extent(params, self.direction)
+        length = np.maximum(ahead - back, 0.0)
+        found = layout(length, teeth=self.teeth, extent=self.extent, window=self.window)
+        at = np.clip(-back, 0.0, length)
+        index = np.clip(np.floor(at / np.where(found.block > 0, found.block, 1.0)), 0, found.count)
+        rest = (index >= found.count) & (found.rest > 0)
+        index = np.where(rest, found.count, np.minimum(index, found.count - 1))
+        start = index * found.block
+        size = np.where(rest, found.rest, found.block)
+        return _Place(
+            at=at,
+            inside=np.clip(at - start, 0.0, size),
+            start=start,
+            size=size,
+            spacing=np.where(rest | (found.spacing <= 0), np.inf, found.spacing),
+        )
+
+    def _offset(self, place: _Place, residue: Array) -> Array:
+        """Release of a residue class, from the middle of its block: -w/2 to w/2, each class its own.
+
+        A block of length (m - 1) w + e has classes of m teeth (residues below e) and of m - 1 teeth. Middles of the
+        two kinds would coincide; the shorter ones move aside by e/2, which they can, being a tooth shorter.
+        """
+        with np.errstate(invalid="ignore"):
+            longer = place.longer
+            return np.where(
+                residue < longer,
+                residue - 0.5 * longer,
+                np.where(
+                    residue < 0.5 * (longer + place.spacing),
+                    residue - longer - 0.5 * place.spacing,
+                    residue - 0.5 * place.spacing,
+                ),
+            )
+
+    def _moved(self, params: Mapping[str, ArrayLike], move: Array) -> dict[str, NDArray[np.float64]]:
+        released = {name: np.asarray(value, dtype=np.float64) for name, value in params.items()}
+        exact = {name: released[name] + change * move for name, change in self.direction.items()}
+        # sizes that the plan alone sets: how the last bits are rounded must not tell how far a parameter moved
+        size = max([self.extent, *(abs(bound) for _, bound in self.keep.limits)])
+        return released | apart({name: quiet(value, self.window, size) for name, value in exact.items()}, exact)
+
+    def fibre(self, released: Mapping[str, NDArray[np.float64]], support: Support, nodes: int) -> Fibre:
+        place = self._place(released)
+        comb = place.comb
+        with np.errstate(invalid="ignore", divide="ignore"):
+            spacing, longer = np.where(comb, place.spacing, 0.0), np.where(comb, place.longer, 0.0)
+            offset = place.at - place.middle
+            residue = np.where(
+                np.abs(offset) < 0.5 * longer,
+                offset + 0.5 * longer,
+                np.where(offset < 0, offset + longer + 0.5 * spacing, offset + 0.5 * spacing),
+            )
+            count = np.where(comb, place.whole + (residue < longer * (1 - 1e-9)), 0)
+        width = max(nodes, int(count.max(initial=0)))
+        steps = np.arange(width)
+        piece = place.size[:, None] * (steps / (width - 1))
+        # ends of a support are met in the plan's own numbers: a core that is narrower cuts pieces, not combs
+        low, high = support.extent(released, self.direction)
+        teeth = np.where(comb, residue, 0.0)[:, None] + spacing[:, None] * steps
+        inside = np.where(comb[:, None], teeth, piece)
+        from_release = place.start[:, None] + inside - place.at[:, None]
+        cut_low, cut_high = np.maximum(low, from_release[:, 0]), np.minimum(high, from_release[:, -1])
+        shorter = cut_low[:, None] + (cut_high - cut_low)[:, None] * (steps / (width - 1))
+        move = np.where(comb[:, None], from_release, shorter)
+        weight = np.where(comb[:, None], (steps < count[:, None]).astype(np.float64), 1.0)
+        points = {
+            name: np.asarray(value)[:, None] + self.direction.get(name, 0.0) * move for name, value in released.items()
+        }
+        return Fibre(points=points, weight=weight, comb=comb)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "along": self.along,
+            "coordinate": dict(self.coordinate),
+            "direction": dict(self.direction),
+            "window": self.window,
+            "teeth": self.teeth,
+            "extent": self.extent,
+            "keep": support_to_json(self.keep),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Comb:
+        return cls(
+            along=data["along"],
+            coordinate=dict(data["coordinate"]),
+            direction=dict(data["direction"]),
+            window=data["window"],
+            teeth=data["teeth"],
+            extent=data["extent"],
+            keep=support_from_json(data["keep"]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """A point on its line, measured from the line's start; ``spacing`` is infinite in an interval block."""
+
+    at: Array
+    inside: Array
+    start: Array
+    size: Array
+    spacing: Array
+
+    @property
+    def comb(self) -> NDArray[np.bool_]:
+        return np.isfinite(self.spacing)
+
+    @property
+    def middle(self) -> Array:
+        return self.start + 0.5 * self.size
+
+    @property
+    def whole(self) -> Array:
+        """Teeth of the shorter classes."""
+        teeth: Array = np.floor(self.size / self.spacing * (1 + 1e-12) + 1e-9)
+        return teeth
+
+    @property
+    def longer(self) -> Array:
+        """Residues below this have one tooth more; a rounding error is none."""
+        more = self.size - self.whole * self.spacing
+        return np.where(more > 1e-9 * self.spacing, more, 0.0)
