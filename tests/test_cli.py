@@ -339,11 +339,13 @@ PRIORS = {
 
 @pytest.mark.parametrize("prior", PRIORS)
 def test_every_kind_of_prior(ask, prior):
-    plan = ask(
-        "plan", "--family", "location", "--prior", prior, "--secret", "mean", "--tolerance", 1, "--max-risk", 0.4
-    )
+    words = ["--family", "location", "--prior", prior, "--secret", "mean", "--tolerance", 1, "--max-risk", 0.4]
+    plan = ask("plan", *words, "--method", "interval")
     assert plan["risk_kind"] == PRIORS[prior]
     assert plan["risk"] <= 0.4
+    best = ask("plan", *words)
+    assert best["risk"] <= 0.4
+    assert best["distortion"] <= plan["distortion"] * (1 + 1e-9)
 
 
 def test_a_prior_on_both_parameters(ask):
@@ -397,9 +399,9 @@ def test_a_slope_is_taken_as_given(ask):
     ],
     ids=lambda family: family[0],
 )
-def test_plans_of_counts_are_refused_for_now(cli, family, tmp_path):
+def test_equal_bins_of_counts_are_refused(cli, family, tmp_path):
     target = tmp_path / "p.json"
-    rest = ["--secret", "mean", "--tolerance", 1, "--max-risk", 0.2, "--json", "-o", target]
+    rest = ["--secret", "mean", "--tolerance", 1, "--max-risk", 0.2, "--method", "interval", "--json", "-o", target]
     code, out, err = cli("plan", "--family", *family, *rest)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert family[0] in err

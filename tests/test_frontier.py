@@ -139,7 +139,7 @@ def test_options_of_the_frontier():
         with pytest.raises(sv.ProblemError):
             sv.frontier(problem, **{"grid": 30, "points": 5, **bad})
     with pytest.raises(sv.ProblemError, match="one uncertain parameter"):
-        sv.frontier(question(sv.Gaussian(), sv.Mean(), 1, mu=(0, 9), sigma=(1, 2)))
+        sv.frontier(question(sv.Gaussian(), sv.Mean(), 1, mu=(0, 9), sigma=(1, 2)), methods=["dynamic"])
 
 
 # --- the command line -----------------------------------------------------------------------------------
@@ -251,10 +251,23 @@ REFUSED = {
     "outside the domain": (["frontier", *swap("--prior", "p=0.1:1.5")], "p"),
     "known parameter": (["frontier", *swap("--prior", "p=0.5")], ""),
     "constant secret": (["frontier", *CONSTANT], "nothing to hide"),
-    "two parameters": (["frontier", *TWO], "one uncertain parameter"),
+    "two parameters": (["frontier", *TWO, "--methods", "greedy"], "one uncertain parameter"),
     "two parameters, plan": (["plan", *TWO, "--max-distortion", "1", "--method", "dynamic"], "one uncertain parameter"),
     "categories": (
-        ["frontier", "--family", "categorical", "--categories", "4", "--secret", "fraction:0", "--tolerance", "0.1"],
+        [
+            *(
+                "frontier",
+                "--family",
+                "categorical",
+                "--categories",
+                "4",
+                "--secret",
+                "fraction:0",
+                "--tolerance",
+                "0.1",
+            ),
+            *("--methods", "dynamic"),
+        ],
         "one uncertain parameter",
     ),
     "a class of priors": (["frontier", *swap("--prior", "p=0.1:0.9~lipschitz(0.5,1)")], "density"),

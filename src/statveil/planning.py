@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,16 +11,18 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from statveil import accounting
-from statveil.design.analytic import design_interval
-from statveil.design.partitions import design_partition
-from statveil.design.target import MaxDistortion, MaxRisk, meets, target
+from statveil.design.choose import METHODS, choose
+from statveil.design.optimum import least_possible
+from statveil.design.target import MaxDistortion, MaxRisk, Target, meets, target
 from statveil.design.treatment import mode_of, treatment
 from statveil.errors import ProblemError, unknown_name
+from statveil.mechanisms.cells import Cells
+from statveil.mechanisms.comb import Comb
 from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.mechanism import Mechanism, mechanism_from_json
 from statveil.mechanisms.partition import Partition
 from statveil.mechanisms.scaling import Scaling
-from statveil.numbers import number, positive
+from statveil.numbers import check_seed, number, positive
 from statveil.problem.location_scale import Form, LocationScale, evaluate
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
@@ -42,8 +44,6 @@ __all__ = [
     "simulate",
 ]
 
-METHODS = ("interval", "dynamic", "greedy")
-"""Mechanisms that a plan can ask for by name."""
 MODES = ("affine", "category", "jitter", "lattice", "rank", "scale", "shift", "smooth", "unit")
 """Maps of the column that realise a plan."""
 RISK_KINDS = ("exact", "upper bound", "simulated")
@@ -92,7 +92,12 @@ class Plan:
     distortion : float
         Largest distance between an original and its release.
     gamma, lower_bound : float
-        The problem's constant, and the distortion that no mechanism of this risk can beat.
+        The problem's constant, and the distortion that no mechanism of this risk can beat (Theorem 1).
+    optimum : float or None
+        Least distortion of any mechanism of this risk, where it can be computed: exact for a plain range of one
+        parameter, else the linear programme's on a grid.
+    robust_to, robust_risk : tuple of float, float or None
+        Tolerances of attackers, lowest and highest, and the largest risk against any of them.
     """
 
     problem: Problem
@@ -105,6 +110,32 @@ class Plan:
     distortion: float
     gamma: float
     lower_bound: float
+    optimum: float | None = None
+    robust_to: tuple[float, float] | None = None
+    robust_risk: float | None = None
+
+    @property
+    def efficiency(self) -> float | None:
+        """Distortion over the lower bound: 1 is the best there can be. ``None`` where the bound says nothing."""
+        return self.distortion / self.lower_bound if self.lower_bound > 0 else None
+
+    @property
+    def efficiency_optimum(self) -> float | None:
+        """Distortion over the optimum's, where that is known."""
+        return self.distortion / self.optimum if self.optimum else None
+
+    @property
+    def spacing(self) -> float | None:
+        """For a comb, the least distance between the values of the secret that share a release.
+
+        The receiver learns the secret modulo about this spacing.
+        """
+        if not isinstance(self.mechanism, Comb):
+            return None
+        return self.mechanism.window * 2 * self.problem.tolerance / self._hit(self.mechanism)
+
+    def _hit(self, mechanism: Comb) -> float:
+        return accounting.hit_window(self.problem, mechanism.direction, self.problem.tolerance)
 
     @property
     def bin(self) -> float | None:
@@ -115,17 +146,37 @@ class Plan:
     def slope(self) -> float | None:
         """The paper's t0 of the bins' direction; ``None`` for a pure shift or a single parameter."""
         family = self.problem.family
-        if isinstance(family, LocationScale) and isinstance(self.mechanism, Interval):
+        if isinstance(family, LocationScale) and isinstance(self.mechanism, Interval | Comb):
             return family.slope_of(self.mechanism.direction) if len(self.problem.box.free) == 2 else None
         return None
 
-    def apply(self, **params: ArrayLike) -> Applied:
+    @property
+    def randomised(self) -> bool:
+        """Whether a release depends on secret randomness too, so that the same column must not be released twice."""
+        return self.mechanism.randomised
+
+    def apply(self, *, seed: int | None = None, **params: ArrayLike) -> Applied:
         """The paper's online phase: parameters in, released parameters out, of any shape.
 
-        A publicly known parameter may be left out.
+        A publicly known parameter may be left out. A randomised plan needs a ``seed``, which must stay secret: who
+        knows it, or sees several releases of the same parameter, learns more than the plan says.
         """
         given = _checked(self.problem, params)
-        released = self.mechanism.release(given)
+        chance = None
+        if self.randomised and seed is not None:
+            # a stream of its own, apart from those that redraw rows
+            source = np.random.SeedSequence(check_seed(seed), spawn_key=(1,))
+            chance = np.random.default_rng(source).random(next(iter(given.values())).shape)
+        released = self.mechanism.release(given, chance)
+        return Applied(released=released, secret=self.problem.secret_of(released))
+
+    def check(self, **params: ArrayLike) -> None:
+        """Refuse parameters outside the prior, naming the side and never the value."""
+        _checked(self.problem, params)
+
+    def nearest(self, **params: ArrayLike) -> Applied:
+        """The release nearest to parameters that were measured on a released column."""
+        released = self.mechanism.snap(_checked(self.problem, params))
         return Applied(released=released, secret=self.problem.secret_of(released))
 
     def risk_profile(self, tolerances: Sequence[float]) -> list[tuple[float, float]]:
@@ -144,8 +195,14 @@ class Plan:
             "published_bound": self.published_bound,
             "distortion": self.distortion,
             "lower_bound": self.lower_bound,
+            "efficiency": self.efficiency,
+            "optimum": self.optimum,
+            "efficiency_optimum": self.efficiency_optimum,
             "gamma": self.gamma,
             "method": self.method,
+            "randomised": self.randomised,
+            "robust_to": None if self.robust_to is None else list(self.robust_to),
+            "robust_risk": self.robust_risk,
             "mode": self.mode,
             "bin": self.bin,
             "slope": self.slope,
@@ -160,9 +217,11 @@ class Plan:
         names = {param.name for param in problem.family.params}
         if not mechanism.parameters <= names:
             raise ProblemError(f"the mechanism speaks of parameters that {problem.family.name!r} does not have.")
-        if data["mode"] not in MODES or data["method"] not in METHODS or data["risk_kind"] not in RISK_KINDS:
+        methods = [name for name in METHODS if name != "auto"]
+        if data["mode"] not in MODES or data["method"] not in methods or data["risk_kind"] not in RISK_KINDS:
             raise ProblemError("its mode, method or kind of risk is none that this version knows.")
         risk, bound = number(data["risk"], "the risk"), data["published_bound"]
+        optimum, robust = data.get("optimum"), data.get("robust_to")  # plans of version 0.1 have none
         if not 0 <= risk <= 1:
             raise ProblemError(f"the risk must lie between 0 and 1. Got {risk:g}.")
         return cls(
@@ -176,6 +235,9 @@ class Plan:
             distortion=number(data["distortion"], "the distortion"),
             gamma=number(data["gamma"], "gamma"),
             lower_bound=number(data["lower_bound"], "the lower bound"),
+            optimum=None if optimum is None else positive(optimum, "the optimum"),
+            robust_to=None if robust is None else check_range(robust, problem.tolerance),
+            robust_risk=None if robust is None else number(data["robust_risk"], "the risk within a range"),
         )
 
 
@@ -186,9 +248,11 @@ def plan(
     max_distortion: float | None = None,
     bin: float | None = None,
     slope: float | None = None,
-    method: str = "interval",
-    grid: int = 800,
+    method: str = "auto",
+    robust_to: tuple[float, float] | None = None,
+    grid: int | None = None,
     release: str = "free",
+    progress: Callable[[str], None] | None = None,
 ) -> Plan:
     """The best mechanism for a problem and exactly one target.
 
@@ -205,11 +269,19 @@ def plan(
     slope : float, optional
         Force a direction (the paper's t0).
     method : str
-        ``"interval"``, or for one uncertain parameter ``"dynamic"`` (the best partition on a grid) or ``"greedy"``.
-    grid : int
-        Cells of the parameter range, for the numeric methods.
+        ``"auto"``: the least distortion among the mechanisms whose risk stays in proportion to the attacker's
+        tolerance (``"interval"``; for one uncertain parameter also ``"dynamic"``, the best partition on a grid, and
+        ``"layered"``, randomised). By name only: ``"greedy"``, ``"comb"``, ``"layered-comb"``, ``"optimal"``.
+    robust_to : pair of float, optional
+        Lowest and highest tolerance of the attackers to guard against, around the problem's. The target holds for all
+        of them, and ``"auto"`` may use a comb.
+    grid : int, optional
+        Cells of the parameter range, for the numeric methods; unless told 800, 400 for layers and combs, 240 for
+        ``"optimal"``.
     release : str
         ``"free"``, or ``"grid"``: the released parameter must be an edge of the grid, as in the paper.
+    progress : callable, optional
+        Called with one line of text now and then by methods that take long.
 
     Examples
     --------
@@ -220,6 +292,9 @@ def plan(
     >>> plan = sv.plan(salaries, max_risk=0.2)
     >>> plan.risk, plan.distortion, plan.mode
     (0.2, 5000.0, 'shift')
+    >>> comb = sv.plan(salaries, max_risk=0.2, method="comb")
+    >>> round(comb.risk, 4), round(comb.distortion), round(comb.efficiency, 4)
+    (0.2, 4000, 1.0)
     """
     if method not in METHODS:
         raise ProblemError(unknown_name("method", method, METHODS))
@@ -228,20 +303,28 @@ def plan(
     goal = target(max_risk=max_risk, max_distortion=max_distortion, bin=bin)
     if release not in ("free", "grid"):
         raise ProblemError(unknown_name("release", str(release), ["free", "grid"]))
-    if method == "interval":
-        mechanism, how = design_interval(problem, goal, slope=slope)
-    else:
-        mechanism, how = design_partition(problem, goal, method, cells=grid, on_grid=release == "grid", slope=slope)
+    robust = None if robust_to is None else check_range(robust_to, problem.tolerance)
+    # a hit within a small tolerance is one within a larger, so the highest tolerance decides
+    asked = problem if robust is None else replace(problem, tolerance=robust[1])
+    chosen = choose(
+        asked,
+        goal,
+        method=method,
+        slope=slope,
+        cells=grid,
+        on_grid=release == "grid",
+        combs=robust is not None,
+        progress=progress,
+    )
+    mechanism = chosen.mechanism
     found = accounting.risk(problem, mechanism)
-    value = found.value
-    if isinstance(goal, MaxRisk) and meets(value, goal):
-        value = min(value, goal.value)  # equal up to the rounding errors of the last digits
+    value = _capped(found.value, goal)
     constant = gamma(problem)
     return Plan(
         problem=problem,
         mechanism=mechanism,
-        method=method,
-        mode=mode_of(problem, how.kind, _direction(mechanism)),
+        method=chosen.method,
+        mode=mode_of(problem, chosen.how.kind, _direction(mechanism)),
         risk=value,
         risk_kind=found.kind,
         published_bound=published_bound(problem, mechanism),
@@ -249,7 +332,28 @@ def plan(
         gamma=constant,
         # a hair above the risk, where the limit is a hair weaker: a plan for 1/5 has the limit of 1/5
         lower_bound=least_distortion(constant, problem.tolerance, min(1.0, value * (1 + 1e-6))),
+        optimum=least_possible(problem, min(1.0, value * (1 + 1e-6))),
+        robust_to=robust,
+        robust_risk=None if robust is None else _capped(accounting.risk(asked, mechanism).value, goal),
     )
+
+
+def _capped(risk: float, goal: Target) -> float:
+    """The risk, where it is the target up to the rounding errors of the last digits the target itself."""
+    return min(risk, goal.value) if isinstance(goal, MaxRisk) and meets(risk, goal) else risk
+
+
+def check_range(value: Any, tolerance: float) -> tuple[float, float]:
+    """A range of attackers' tolerances that holds the problem's own."""
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise ProblemError(f"the range of tolerances must be a pair (lowest, highest). Got {value!r}.")
+    low, high = (positive(end, "a tolerance to be robust to") for end in value)
+    if not low <= tolerance * (1 + 1e-12) or not tolerance <= high * (1 + 1e-12):
+        raise ProblemError(
+            f"the range of tolerances must hold the problem's own, {tolerance:g}. Got {low:g} to {high:g}; widen the "
+            "range, or change the tolerance."
+        )
+    return low, max(high, tolerance)
 
 
 def contradictions(plan: Plan) -> list[str]:
@@ -267,6 +371,10 @@ def _contradictions(plan: Plan) -> list[str]:
         found.append("its distortion is not that of its mechanism")
     if not _covers(problem, mechanism):
         found.append("its bins do not cover the prior")
+    if plan.robust_to is not None:
+        worst = accounting.risk(problem, mechanism, tolerance=plan.robust_to[1]).value
+        if plan.robust_risk is None or abs(worst - plan.robust_risk) > 1e-6 * max(plan.robust_risk, 1e-9):
+            found.append("its risk within the tolerances that it is said to be robust to is another one")
     how = treatment(problem)
     if mode_of(problem, how.kind, _direction(mechanism)) != plan.mode:
         found.append("its mode does not keep the declared structure")
@@ -275,7 +383,9 @@ def _contradictions(plan: Plan) -> list[str]:
 
 def _covers(problem: Problem, mechanism: Mechanism) -> bool:
     """Whether the bins of one parameter begin and end where the prior does."""
-    if isinstance(mechanism, Partition):
+    if isinstance(mechanism, Comb):
+        return mechanism.keep == problem.support
+    if isinstance(mechanism, Partition | Cells):
         name, low, high = mechanism.parameter, mechanism.edges[0], mechanism.edges[-1]
     elif isinstance(mechanism, Interval) and list(mechanism.coordinate.values()) == [1.0]:
         (name,) = mechanism.coordinate
@@ -291,9 +401,9 @@ def _covers(problem: Problem, mechanism: Mechanism) -> bool:
 
 def _direction(mechanism: Mechanism) -> Form:
     """How the mechanism moves parameters."""
-    if isinstance(mechanism, Interval):
+    if isinstance(mechanism, Interval | Comb):
         return mechanism.direction
-    return {mechanism.parameter: 1.0} if isinstance(mechanism, Partition) else {}
+    return {mechanism.parameter: 1.0} if isinstance(mechanism, Partition | Cells) else {}
 
 
 def limits(problem: Problem, *, max_risk: float | None = None, max_distortion: float | None = None) -> Limits:
@@ -318,9 +428,7 @@ def simulate(
 
     It uses the mechanism, the secret and the prior, never the accounting behind ``plan.risk``.
     """
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-        raise ProblemError(f"the seed must be a whole number from 0. Got {seed!r}.")
-    source = np.random.default_rng(seed) if rng is None else rng
+    source = np.random.default_rng(None if seed is None else check_seed(seed)) if rng is None else rng
     return play(plan.problem, plan.mechanism, trials=trials, rng=source, confidence=confidence)
 
 

@@ -87,7 +87,7 @@ def inverted(view: View, nodes: int = _NODES) -> Inversion | None:
     try:
         found = {name: np.atleast_1d(np.float64(value)) for name, value in _released(view).items()}
         with np.errstate(divide="ignore", invalid="ignore"):
-            released = plan.mechanism.release(found)  # not plan.apply: a release may lie outside the prior
+            released = plan.mechanism.snap(found)  # not plan.nearest: a release may lie outside the prior
     except StatveilError:
         return None
     support = problem.prior.support(problem.family)
@@ -95,14 +95,16 @@ def inverted(view: View, nodes: int = _NODES) -> Inversion | None:
         fibre = plan.mechanism.fibre(released, support, nodes)
     except (ValueError, StatveilError):
         return None
-    points = {name: np.broadcast_to(value, fibre.weight.shape)[0] for name, value in fibre.points.items()}
+    open_ = fibre.weight[0] > 0  # the others only fill the row
+    points = {name: np.broadcast_to(value, fibre.weight.shape)[0, open_] for name, value in fibre.points.items()}
     for name, value in released.items():  # parameters that the mechanism leaves alone
-        points.setdefault(name, np.full(fibre.weight.shape[1], float(value[0])))
+        points.setdefault(name, np.full(int(open_.sum()), float(value[0])))
     size = max(float(np.abs(value).max()) for value in points.values())
     if not np.all(support.contains(points, slack=1e-9 * size)):
         return None
-    density = problem.prior.density(points) if isinstance(problem.prior, Box) else np.ones(fibre.weight.shape[1])
-    weights = fibre.weight[0] * np.broadcast_to(density, fibre.weight[0].shape)
+    weight = fibre.weight[0, open_]
+    density = problem.prior.density(points) if isinstance(problem.prior, Box) else np.ones(len(weight))
+    weights = weight * np.broadcast_to(density, weight.shape)
     secrets = np.asarray(problem.secret_of(points), dtype=np.float64)
     statistic = released_statistic(view)
     moved = abs(float(problem.secret_of(found)[0] - problem.secret_of(released)[0]))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from statveil.cli.options import echo_json, json_option
 from statveil.cli.parsing import parse_point
+from statveil.errors import ProblemError
 from statveil.plan_file import load_plan
 
 __all__ = ["command"]
@@ -14,10 +17,18 @@ __all__ = ["command"]
 @click.command("apply")
 @click.argument("plan_file", metavar="PLAN")
 @click.option("--at", required=True, metavar="NAME=X,...", help="The parameter, as in mu=103,sigma=7.")
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="For a randomised plan: must stay secret.")
 @json_option
-def command(plan_file: str, at: str, as_json: bool) -> None:
+def command(plan_file: str, at: str, seed: int | None, as_json: bool) -> None:
     """Released parameter of a parameter, and the secret's value at the release."""
-    done = load_plan(plan_file).apply(**parse_point(at))
+    point: dict[str, Any] = dict(parse_point(at))
+    plan = load_plan(plan_file)
+    if plan.randomised and seed is None:
+        raise ProblemError(
+            "this plan releases at random: give --seed N with a number that stays secret, and use it only once for a "
+            "column ('statveil release' draws its own)."
+        )
+    done = plan.apply(seed=seed, **point)
     released = {name: float(value) for name, value in done.released.items()}
     if as_json:
         echo_json({"released": released, "secret": float(done.secret)})

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from statveil.cli.options import echo_json, grid_options, json_option, problem_from, problem_options
+from statveil.cli.progress import line_shown
 from statveil.design.frontier import FRONTIER_METHODS, frontier
 from statveil.report.chart import check_suffix, save_frontier
 
@@ -15,19 +16,32 @@ __all__ = ["command"]
 
 @click.command("frontier")
 @problem_options
-@click.option("--methods", default=",".join(FRONTIER_METHODS), show_default=True, metavar="A,B", help="Methods.")
+@click.option(
+    "--methods",
+    metavar="A,B",
+    help=f"Some of {', '.join(FRONTIER_METHODS)} (default: dynamic,greedy; with two parameters interval,comb).",
+)
 @click.option("--points", type=int, default=200, show_default=True, metavar="K", help="At most so many points each.")
 @grid_options
 @click.option("-o", "--output", metavar="FILE", help="Write a page (.html), a picture (.svg, .png) or a table (.csv).")
 @json_option
 def command(
-    methods: str, points: int, grid: int, release: str, output: str | None, as_json: bool, **options: Any
+    methods: str | None,
+    points: int,
+    grid: int | None,
+    release: str,
+    output: str | None,
+    as_json: bool,
+    **options: Any,
 ) -> None:
-    """Undominated (distortion, risk) points of each method, with the limit; for one uncertain parameter."""
+    """Undominated (distortion, risk) points of each method, with the limit."""
     if output is not None:
         check_suffix(output)
-    names = [name.strip() for name in methods.split(",") if name.strip()]
-    found = frontier(problem_from(options), methods=names, grid=grid, points=points, release=release)
+    names = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
+    with line_shown() as progress:
+        found = frontier(
+            problem_from(options), methods=names, grid=grid, points=points, release=release, progress=progress
+        )
     if output is not None:
         save_frontier(found, output)
     if as_json:
@@ -37,6 +51,6 @@ def command(
         click.echo(f"Written to {output}.")
         return
     shown = found.points[:: max(1, len(found.points) // 30)]
-    click.echo(f"{'method':<10}{'distortion':>14}{'risk':>10}   (lower is better for both; --json has all points)")
+    click.echo(f"{'method':<13}{'distortion':>14}{'risk':>10}   (lower is better for both; --json has all points)")
     for point in shown:
-        click.echo(f"{point['method']:<10}{point['distortion']:>14.6g}{point['risk']:>10.4f}")
+        click.echo(f"{point['method']:<13}{point['distortion']:>14.6g}{point['risk']:>10.4f}")

@@ -31,6 +31,7 @@ __all__ = [
     "parse_number",
     "parse_point",
     "parse_priors",
+    "parse_range",
     "parse_secret",
 ]
 
@@ -140,6 +141,17 @@ def _ordered(ends: tuple[float, float], name: str) -> tuple[float, float]:
             f"or {name}={low:g} if the value is publicly known."
         )
     return low, high
+
+
+def parse_range(text: str) -> tuple[float, float]:
+    """A range of tolerances, LO:HI."""
+    low, colon, high = text.partition(":")
+    if not colon:
+        raise ProblemError(f"a range of tolerances is written LO:HI. Got {text!r}; write for example 1:2.")
+    ends = parse_number(low, "the lowest tolerance"), parse_number(high, "the highest tolerance")
+    if ends[0] > ends[1]:
+        raise ProblemError(f"the range of tolerances is reversed. Got {text!r}; write the smaller one first.")
+    return ends
 
 
 def parse_secret(text: str) -> Secret:

@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from statveil.cli.options import grid_options, json_option, problem_from, problem_options
-from statveil.cli.parsing import parse_number
+from statveil.cli.parsing import parse_number, parse_range
+from statveil.cli.progress import line_shown
 from statveil.errors import PlanFileError
 from statveil.plan_file import dump_plan, load_plan, save_plan
 from statveil.planning import METHODS, plan
@@ -24,7 +25,8 @@ __all__ = ["command"]
 @click.option("--max-distortion", metavar="B", help="Least risk with at most this distortion.")
 @click.option("--bin", "width", metavar="S", help="The paper's mechanism with bins of this width.")
 @click.option("--slope", metavar="X", help="Force a direction (the paper's t0).")
-@click.option("--method", default="interval", metavar="M", help=f"{', '.join(METHODS)} (default: interval).")
+@click.option("--method", default="auto", metavar="M", help=f"{', '.join(METHODS)} (default: auto).")
+@click.option("--robust-to", metavar="LO:HI", help="The target holds for attackers of any tolerance from LO to HI.")
 @grid_options
 @click.option("-o", "--output", metavar="FILE", help="Write the plan to this file.")
 @json_option
@@ -34,23 +36,27 @@ def command(
     width: str | None,
     slope: str | None,
     method: str,
-    grid: int,
+    robust_to: str | None,
+    grid: int | None,
     release: str,
     output: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Plan a release: exactly one of --max-risk, --max-distortion and --bin. No data is read."""
-    made = plan(
-        problem_from(options),
-        max_risk=_number(max_risk, "the largest allowed risk"),
-        max_distortion=_number(max_distortion, "the largest allowed distortion"),
-        bin=_number(width, "the bin width"),
-        slope=_number(slope, "the slope"),
-        method=method,
-        grid=grid,
-        release=release,
-    )
+    with line_shown() as progress:
+        made = plan(
+            problem_from(options),
+            max_risk=_number(max_risk, "the largest allowed risk"),
+            max_distortion=_number(max_distortion, "the largest allowed distortion"),
+            bin=_number(width, "the bin width"),
+            slope=_number(slope, "the slope"),
+            method=method,
+            robust_to=None if robust_to is None else parse_range(robust_to),
+            grid=grid,
+            release=release,
+            progress=progress,
+        )
     if output is not None:
         _keep_other_files(output)
         save_plan(made, output)

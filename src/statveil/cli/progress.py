@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["shown"]
+__all__ = ["line_shown", "shown"]
 
 
 @contextmanager
@@ -36,3 +36,15 @@ def shown() -> Iterator[Callable[[str, int, int | None], None]]:
             bar.update(tasks[stage], advance=rows)
 
         yield tell
+
+
+@contextmanager
+def line_shown() -> Iterator[Callable[[str], None] | None]:
+    """A function to be told what is going on, shown in one line; ``None`` where stderr is not a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("working") as status:
+        yield lambda text: status.update(text)

@@ -63,7 +63,7 @@ def command(
     notes = list(open_table(source).notes)
     if seed is not None:
         notes.append("Made with a test seed, which anyone can guess: not for publication.")
-    elif plan.mode in RANDOM_MODES and record is None:
+    elif (plan.randomised or plan.mode in RANDOM_MODES) and record is None:
         notes.append("No --record was kept: another release of this column would draw anew, and two can be averaged.")
     card = str(card_path(done.table))
     if as_json:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from statveil.accounting import distortion, risk
+from statveil.design.choose import choose
 from statveil.design.numeric import Designer, check_grid
 from statveil.design.partitions import curve_points
+from statveil.design.target import MaxDistortion
 from statveil.errors import ProblemError, TargetError, unknown_name
+from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 from statveil.theory.gamma import gamma
 from statveil.theory.limits import least_risk
+from statveil.theory.one_parameter import line
 
 __all__ = ["FRONTIER_METHODS", "Frontier", "frontier"]
 
-FRONTIER_METHODS = ("dynamic", "greedy")
+FRONTIER_METHODS = ("interval", "layered", "comb", "layered-comb", "dynamic", "greedy", "optimal")
+"""Methods whose trade-off can be drawn."""
+_DEFAULT = ("dynamic", "greedy")
 _MOST_POINTS = 10_000
+_PROGRAMME_POINTS, _CELL_POINTS = 16, 48
+"""The programme takes seconds a point, layers and combs a good part of one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,43 +48,105 @@ class Frontier:
 def frontier(
     problem: Problem,
     *,
-    methods: Sequence[str] = FRONTIER_METHODS,
-    grid: int = 800,
+    methods: Sequence[str] | None = None,
+    grid: int | None = None,
     points: int = 200,
     release: str = "free",
+    progress: Callable[[str], None] | None = None,
 ) -> Frontier:
     """Undominated points of each method, each at the distortion it really has, with the limit beside them.
 
     Parameters
     ----------
     problem : Problem
-        A problem with one uncertain parameter.
-    methods : sequence of str
-        ``"dynamic"``, ``"greedy"``.
-    grid : int
-        Cells of the parameter range.
+        For the methods on a grid (all but ``"interval"`` and ``"comb"``) a problem with one uncertain parameter.
+    methods : sequence of str, optional
+        Some of ``FRONTIER_METHODS``; ``"dynamic"`` and ``"greedy"`` unless told, or where there is no grid
+        ``"interval"`` and ``"comb"``.
+    grid : int, optional
+        Cells of the parameter range; unless told 800, 400 for layers and combs, 240 for ``"optimal"``.
     points : int
-        At most so many points of each method.
+        At most so many points of each method; at most 48 of the slower ones, 16 of ``"optimal"``.
     release : str
         ``"free"``, or ``"grid"``: the released parameter must be an edge of the grid.
+    progress : callable, optional
+        Called with one line of text now and then.
     """
     if isinstance(points, bool) or not isinstance(points, int) or not 2 <= points <= _MOST_POINTS:
         raise ProblemError(f"the number of points must lie between 2 and {_MOST_POINTS:,}. Got {points!r}.")
     if release not in ("free", "grid"):
         raise ProblemError(unknown_name("release", str(release), ["free", "grid"]))
+    if grid is not None:
+        check_grid(grid)
+    if methods is None:
+        alone = isinstance(problem.prior, Box) and len(problem.box.free) == 1
+        methods = _DEFAULT if alone else ("interval", "comb")
     if not methods:
         raise ProblemError(f"give at least one method. Allowed: {', '.join(FRONTIER_METHODS)}.")
     for method in methods:
         if method not in FRONTIER_METHODS:
             raise ProblemError(unknown_name("method of a frontier", method, FRONTIER_METHODS))
-    designer = Designer(problem=problem, cells=check_grid(grid), on_grid=release == "grid")
+    on_grid = release == "grid"
     found: list[dict[str, Any]] = []
     for method in dict.fromkeys(methods):
-        for distortion, risk, _ in curve_points(designer, method, points):
-            found.append({"method": method, "distortion": distortion, "risk": min(1.0, risk)})
+        if method in ("dynamic", "greedy"):
+            designer = Designer(problem=problem, cells=grid or 800, on_grid=on_grid)
+            pairs = [(d, r) for d, r, _ in curve_points(designer, method, points)]
+        else:
+            pairs = _planned(problem, method, points, grid, on_grid, progress)
+        found += [{"method": method, "distortion": d, "risk": min(1.0, r)} for d, r in pairs]
     if not found:
-        raise TargetError(f"no partition into {grid:,} cells is feasible; use a finer grid.")
+        raise TargetError("no mechanism of these methods is feasible; use a finer grid.")
     return Frontier(problem=problem, points=found, lower_bound=_limit(problem, found, points))
+
+
+def _planned(
+    problem: Problem,
+    method: str,
+    points: int,
+    grid: int | None,
+    on_grid: bool,
+    progress: Callable[[str], None] | None,
+) -> list[tuple[float, float]]:
+    """Least risk for each of a range of distortions, undominated."""
+    most = {"optimal": _PROGRAMME_POINTS, "interval": points}.get(method, min(points, _CELL_POINTS))
+    unit = 2 * gamma(problem) * problem.tolerance
+    found: list[tuple[float, float]] = []
+    for i, budget in enumerate(_budgets(_widest(problem), unit, min(points, most))):
+        if progress is not None:
+            progress(f"{method}: point {i + 1}")
+        try:
+            chosen = choose(problem, MaxDistortion(budget), method=method, cells=grid, on_grid=on_grid)
+        except TargetError:
+            continue  # too little for a guess, or for a cell of this grid
+        found.append((distortion(problem, chosen.mechanism), risk(problem, chosen.mechanism).value))
+    kept: list[tuple[float, float]] = []
+    for pair in sorted(found):
+        if not kept or pair[1] < kept[-1][1] * (1 - 1e-12):
+            kept.append(pair)
+    return kept
+
+
+def _budgets(widest: float, unit: float, points: int) -> list[float]:
+    """Distortions from the least that hides anything up to one release for everything.
+
+    A comb gains a tooth just above every whole unit of 2 gamma eps, so half of the points lie there.
+    """
+    most = max(widest, 2 * unit)
+    teeth = np.unique(np.round(np.geomspace(1, most / unit, max(2, points // 2))))
+    between = np.geomspace(1.25 * unit, most, max(2, points - len(teeth)))
+    return [float(budget) for budget in np.unique(np.concatenate([unit * teeth * 1.0005, between]))]
+
+
+def _widest(problem: Problem) -> float:
+    """A distortion that one release for all parameters hardly exceeds."""
+    if not isinstance(problem.prior, Box):
+        return 0.5
+    if len(problem.box.free) == 1:
+        found = line(problem)
+        return 0.5 * float(found.ruler.distance(np.asarray(found.axis.low), np.asarray(found.axis.high)))
+    draws = problem.sample(4000, np.random.default_rng(0))
+    return gamma(problem) * float(np.ptp(problem.secret_of(draws)))
 
 
 def _limit(problem: Problem, found: Sequence[dict[str, Any]], points: int) -> list[dict[str, float]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statveil.mechanisms.cells import Cells
+from statveil.mechanisms.comb import Comb
 from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.partition import Partition
 from statveil.mechanisms.scaling import Scaling
@@ -33,6 +35,9 @@ def describe_plan(plan: Plan) -> str:
         f"  distortion  {plan.distortion:.6g}   largest {problem.distance} distance between original and release",
         f"  limit       {plan.lower_bound:.6g}   no mechanism with this risk distorts less (gamma {plan.gamma:.6g})",
     ]
+    if plan.efficiency is not None:
+        best = "" if plan.optimum is None else f"; the best possible mechanism distorts {plan.optimum:.6g}"
+        lines.append(f"  efficiency  {plan.efficiency:.4g}   distortion over the limit, 1 is the least{best}")
     if plan.published_bound is not None:
         lines.append(
             f"  paper       {plan.published_bound:.6g}   the paper's printed bound on the risk, for comparison"
@@ -45,9 +50,49 @@ def describe_plan(plan: Plan) -> str:
         lines.append(f"  bins        {count} of width {mechanism.bins.width:.6g} along {mechanism.along}{slope}")
     elif isinstance(mechanism, Partition):
         lines.append(f"  bins        {len(mechanism.released)} of different widths along {mechanism.parameter}")
+    elif isinstance(mechanism, Comb):
+        slope = "" if plan.slope is None else f", slope {plan.slope:.6g}"
+        lines.append(
+            f"  combs       up to {mechanism.teeth} teeth, {mechanism.window:.6g} or a little more apart along "
+            f"{mechanism.along}{slope}"
+        )
+    elif isinstance(mechanism, Cells):
+        how = "at random among" if mechanism.randomised else "to one of"
+        lines.append(
+            f"  cells       {len(mechanism.choices)} along {mechanism.parameter}, sent {how} {len(mechanism.released)} "
+            "releases"
+        )
     elif isinstance(mechanism, Scaling):
         lines.append(f"  bins        {mechanism.bins.count} of width {mechanism.bins.width:.6g} along the secret")
     eps = problem.tolerance
     profile = ", ".join(f"{risk:.3g} within {at:g}" for at, risk in plan.risk_profile([eps / 2, 2 * eps]))
     lines.append(f"  profile     an attacker with another tolerance hits with probability {profile}")
+    if plan.robust_to is not None:
+        low, high = plan.robust_to
+        lines.append(
+            f"  robust      the risk is at most {plan.robust_risk:.6g} for every tolerance from {low:g} to {high:g}"
+        )
+    lines += _honesty(plan)
     return "\n".join(lines)
+
+
+def _honesty(plan: Plan) -> list[str]:
+    """What a reader of the headline risk would not expect."""
+    lines = []
+    if plan.spacing is not None:
+        lines.append(
+            f"  note        a comb: the receiver learns the {plan.problem.secret.label} up to multiples of about "
+            f"{plan.spacing:.6g}. The risk does not fall for a guess that must be closer, and jumps where a guess may "
+            "be so far off that it catches two teeth."
+        )
+    elif "comb" in plan.method or plan.method == "optimal":
+        lines.append(
+            "  note        values that share a release need not be neighbours: the risk need not fall for a guess that "
+            "must be closer, and can jump for one that may be farther; the profile shows it."
+        )
+    if plan.randomised:
+        lines.append(
+            "  note        the release is drawn at random: the seed must stay secret, and the same column must not be "
+            "released twice ('statveil release --record' keeps its seed)."
+        )
+    return lines

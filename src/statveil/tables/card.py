@@ -125,6 +125,19 @@ def _assumptions(plan: Plan) -> list[str]:
         lines.append("The risk is that of a long table; in one of n rows it is larger by 1 part in 2 x tolerance x n.")
     if plan.mode == "lattice":
         lines.append("The receiver learns the statistic up to whole steps; the stated risk accounts for that.")
+    if plan.spacing is not None:
+        lines.append(
+            f"The receiver learns the statistic up to multiples of {plan.spacing:.6g} or a little more (a comb): the "
+            "risk is no smaller for a guess that must be closer than the tolerance, and jumps for one that may be "
+            "farther."
+        )
+    elif "comb" in plan.method or plan.method == "optimal":
+        lines.append(
+            "The values of the statistic that share a release need not be neighbours: the risk need not be smaller for "
+            "a guess that must be closer than the tolerance, and can jump for one that may be farther."
+        )
+    if plan.randomised:
+        lines.append("The release was drawn at random, once; the seed is secret.")
     if plan.mode == "rank":
         lines.append("The column was redrawn from the stated model; only the order of its rows is the original's.")
         lines.append("The distortion is that between members of the family; a column of another shape changes more.")

@@ -12,12 +12,8 @@ from typing import Any
 import numpy as np
 
 from statveil.errors import ColumnError, ProblemError
-from statveil.mechanisms.interval import Interval
-from statveil.mechanisms.partition import Partition
-from statveil.mechanisms.scaling import Scaling
 from statveil.planning import Applied, Plan
 from statveil.problem.families.categorical import Categorical
-from statveil.problem.location_scale import evaluate
 from statveil.problem.secrets.quantile import Quantile
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, Blocks
@@ -85,7 +81,7 @@ def prepare(
         counts = count_categories(blocks, len(labels), watch=order.add)
         found = _refused(column, accepted, [*_few_rows(plan, int(counts.sum())), *order.findings()])
         params = shares_of(tuple(param.name for param in plan.problem.family.params), counts)
-        applied = _apply(plan, column, params)
+        applied = _apply(plan, column, params, chosen)
         statistic, measured, offset, smear = float(plan.problem.secret_of(params)), None, 0.0, False
     else:
         verifier = Verifier(plan, bits=type.bits)
@@ -94,7 +90,7 @@ def prepare(
         verifier.check_declared(column)
         statistic = own_statistic(plan, measured, verifier.share)
         params = _estimate(plan, column, measured, statistic)
-        applied = _apply(plan, column, params)
+        applied = _apply(plan, column, params, chosen)
         found = verifier.check_undeclared(column, accepted, params)
         found += _refused(column, accepted, [*_few_rows(plan, measured.rows), *verifier.order.findings()])
         offset = verifier.offset or 0.0
@@ -232,10 +228,10 @@ def _estimate(plan: Plan, column: str, measured: Measured, statistic: float) -> 
         raise ColumnError(f"column {column!r}: {error}") from None
 
 
-def _apply(plan: Plan, column: str, params: dict[str, float]) -> Applied:
+def _apply(plan: Plan, column: str, params: dict[str, float], seed: int) -> Applied:
     """The mechanism; a column outside the prior is an error that names the side and never the value."""
     try:
-        return plan.apply(**params)
+        return plan.apply(seed=seed, **params)
     except ProblemError as error:
         raise ColumnError(f"column {column!r} lies outside the stated prior: {error}") from None
 
@@ -258,30 +254,7 @@ def _facts(
             "secret": float(applied.secret),
             "parameters": {name: float(value) for name, value in applied.released.items()},
         },
-        "bin": _bin(plan, params),
+        "bin": plan.mechanism.bin_of(params),
         "coefficients": column_map.coefficients(),
         "structure_found": [{"name": finding.name, "values": list(finding.values)} for finding in found],
     }
-
-
-def _bin(plan: Plan, params: dict[str, float]) -> dict[str, Any]:
-    """The bin that the column fell into."""
-    mechanism = plan.mechanism
-    if isinstance(mechanism, Partition):
-        index = int(np.searchsorted(np.array(mechanism.edges), params[mechanism.parameter], side="right")) - 1
-        index = min(max(index, 0), len(mechanism.released) - 1)
-        return {
-            "along": mechanism.parameter,
-            "index": index,
-            "low": mechanism.edges[index],
-            "high": mechanism.edges[index + 1],
-        }
-    if isinstance(mechanism, Scaling):
-        level = evaluate(mechanism.form, {**params, mechanism.loc: params[mechanism.loc] - mechanism.about})
-        along, bins = "secret", mechanism.bins
-    else:
-        assert isinstance(mechanism, Interval)
-        level, along, bins = evaluate(mechanism.coordinate, params), mechanism.along, mechanism.bins
-    index = int(bins.locate(level))
-    low, high = bins.span(index)
-    return {"along": along, "index": index, "low": float(low), "high": float(high)}

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 
 from statveil.errors import FileError, StatveilError
-from statveil.mechanisms.interval import Interval
-from statveil.mechanisms.partition import Partition
 from statveil.planning import Plan, contradictions
 from statveil.problem.secrets.quantile import Quantile
 from statveil.tables.blocks import Array, Blocks
@@ -127,7 +125,7 @@ def _content(table: TableFile, plan: Plan, card: dict[str, Any]) -> Iterator[Che
         counts = count_categories(blocks, len(labels))
         yield Check(name="structure", ok=True, says="Every category is one that the plan lists.")
         params = shares_of(tuple(param.name for param in plan.problem.family.params), counts)
-        again = plan.apply(**params)
+        again = plan.nearest(**params)
         gap = abs(float(again.secret) - float(plan.problem.secret_of(params)))
         yield _released(gap <= 1 / max(int(counts.sum()), 1))
         return
@@ -149,7 +147,7 @@ def _content(table: TableFile, plan: Plan, card: dict[str, Any]) -> Iterator[Che
         return
     try:
         params = estimate(plan.problem, measured, statistic)
-        again = plan.apply(**params)
+        again = plan.nearest(**params)
     except StatveilError:
         yield _released(False)
         return
@@ -178,19 +176,11 @@ def _is_model(plan: Plan, blocks: Blocks, rows: int, statistic: float) -> bool:
 
 def _releases(plan: Plan) -> list[dict[str, float]] | None:
     """Every parameter that the plan can release; ``None`` where there is a continuum."""
-    mechanism, box = plan.mechanism, plan.problem.box
-    if not mechanism.finite or len(box.free) != 1:
+    levels, box = plan.mechanism.levels, plan.problem.box
+    if levels is None or len(box.free) != 1:
         return None
-    (name,) = box.free
-    if isinstance(mechanism, Partition):
-        edges: Array = np.array(mechanism.edges)
-    else:
-        assert isinstance(mechanism, Interval)
-        edges = mechanism.bins.edges() / mechanism.coordinate[name]
-    known = {other: np.full(len(edges) - 1, axis.low) for other, axis in box.axes.items() if axis.known}
-    middles = {**known, name: 0.5 * (edges[1:] + edges[:-1])}
-    released = mechanism.release(middles)
-    return [{key: float(value[i]) for key, value in released.items()} for i in range(len(edges) - 1)]
+    known = {other: axis.low for other, axis in box.axes.items() if axis.known}
+    return [{**known, box.free[0]: float(level)} for level in levels]
 
 
 def _released(ok: bool) -> Check:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from statveil.mechanisms.cells import Cells
+from statveil.mechanisms.comb import Comb
 from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.partition import Partition
 from statveil.mechanisms.scaling import Scaling
@@ -197,17 +199,23 @@ def _largest_factor(plan: Plan, about: float | None) -> float:
         return 1.0
     if isinstance(mechanism, Scaling):
         return 0.5 * (1 + float(mechanism.bins.span(mechanism.bins.first)[1]) / mechanism.bins.low)
-    if isinstance(mechanism, Partition):
-        edges, released = np.array(mechanism.edges), np.array(mechanism.released)
+    if isinstance(mechanism, Partition | Cells):
+        edges = np.array(mechanism.edges)
+        if isinstance(mechanism, Cells):
+            cell, release, _ = mechanism.entries
+            released, edges = np.array(mechanism.released)[release], np.stack([edges[cell], edges[cell + 1]])
+        else:
+            released, edges = np.array(mechanism.released), np.stack([edges[:-1], edges[1:]])
         from_bound = about if about is not None and family.location is not None else 0.0
-        near = np.minimum(np.abs(edges[:-1] - from_bound), np.abs(edges[1:] - from_bound))
+        near = np.abs(edges - from_bound).min(axis=0)
         return float(np.max(np.abs(released - from_bound) / np.maximum(near, 1e-12 * np.abs(released).max())))
-    assert isinstance(mechanism, Interval)
-    width = mechanism.bins.width
-    if not family.scale_form:  # a location family scaled about its bound
-        least = min(abs(mechanism.bins.low - (about or 0.0)), abs(mechanism.bins.high - (about or 0.0)))
-        return 1 + 0.5 * width / least
+    assert isinstance(mechanism, Interval | Comb)
+    width = mechanism.extent if isinstance(mechanism, Comb) else mechanism.bins.width
     axes = plan.problem.box.axes
+    if not family.scale_form:  # a location family scaled about its bound
+        (axis,) = (axes[name] for name in mechanism.coordinate)
+        least = min(abs(axis.low - (about or 0.0)), abs(axis.high - (about or 0.0)))
+        return 1 + 0.5 * width / least
     least = sum(min(slope * axes[name].low, slope * axes[name].high) for name, slope in family.scale_form.items())
     stretch = abs(
         float(evaluate(family.scale_form, {p.name: mechanism.direction.get(p.name, 0.0) for p in family.params}))

@@ -1,0 +1,159 @@
+"""From a problem and a distortion budget to cells, and from an assignment of cells to a mechanism."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statveil.design.cell_grid import Assignment, CellGrid
+from statveil.design.numeric import check_grid
+from statveil.mechanisms.cells import Cells
+from statveil.problem.problem import Problem
+from statveil.theory.one_parameter import Line, line
+
+__all__ = ["CellDesigner"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+_INNER = np.linspace(0.0, 1.0, 9)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellDesigner:
+    """Cells of one problem; what does not depend on the budget is computed once.
+
+    Parameters
+    ----------
+    problem : Problem
+        A problem with one uncertain parameter.
+    cells : int
+        About how many cells: turning points of the secret become edges too.
+    even : bool
+        Whether cells are equally wide in the secret, as combs need them, rather than in the parameter.
+    on_grid : bool
+        Whether the released parameter must be an edge of the cells.
+    """
+
+    problem: Problem
+    cells: int
+    even: bool = False
+    on_grid: bool = False
+
+    @cached_property
+    def line(self) -> Line:
+        """The problem on a line."""
+        check_grid(self.cells)
+        return line(self.problem)
+
+    @cached_property
+    def edges(self) -> Array:
+        """Edges of the cells."""
+        curve = self.line.curve
+        if not self.even:
+            grid = np.linspace(self.line.axis.low, self.line.axis.high, self.cells + 1)
+            turns = [t for t in curve.turns if np.min(np.abs(grid - t)) > 1e-9 * (grid[-1] - grid[0])]
+            return np.sort(np.concatenate([grid, turns]))
+        parts = []
+        rises = np.array([abs(piece.values[-1] - piece.values[0]) for piece in curve.pieces])
+        for piece, rise in zip(curve.pieces, rises, strict=True):
+            count = max(1, round(self.cells * float(rise) / float(rises.sum())))
+            ends = np.asarray(curve.value(np.array([piece.low, piece.high])), dtype=np.float64)
+            inner = piece.inverse(curve.value, np.linspace(ends[0], ends[1], count + 1)[1:-1])
+            parts += [np.array([piece.low]), inner]
+        found = np.concatenate([*parts, [curve.high]])
+        kept: Array = found[np.concatenate([[True], np.diff(found) > 0])]
+        return kept
+
+    @cached_property
+    def secret(self) -> Array:
+        """The secret at the edges."""
+        return np.asarray(self.line.curve.value(self.edges), dtype=np.float64)
+
+    @cached_property
+    def pieces(self) -> list[tuple[int, int]]:
+        """First and last edge of every part of the range on which the secret only rises or only falls."""
+        at = [int(np.argmin(np.abs(self.edges - turn))) for turn in self.line.curve.turns]
+        cuts = [0, *at, len(self.edges) - 1]
+        return list(pairwise(cuts))
+
+    @cached_property
+    def _level(self) -> Array:
+        """Largest density per unit of the secret inside each cell, from the steps of a finer grid."""
+        inner = self.edges[:-1, None] + np.diff(self.edges)[:, None] * _INNER
+        below = np.asarray(self.line.axis.cdf(inner.ravel()), dtype=np.float64).reshape(inner.shape)
+        value = np.asarray(self.line.curve.value(inner.ravel()), dtype=np.float64).reshape(inner.shape)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rate = np.diff(below, axis=1) / np.abs(np.diff(value, axis=1))
+        level: Array = np.where(np.isnan(rate), 0.0, rate).max(axis=1)  # infinite where the secret stands still
+        return level
+
+    @cached_property
+    def least_budget(self) -> float:
+        """Distortion of single cells: no budget below it is feasible."""
+        index = np.arange(len(self.edges) - 1)
+        return float(np.max(self._distortions(index, index + 1)))
+
+    @cached_property
+    def most_budget(self) -> float:
+        """Distortion of one release for everything: no budget above it helps."""
+        return float(self._distortions(np.array([0]), np.array([len(self.edges) - 1]))[0])
+
+    def _released(self, low: Index, high: Index) -> Array:
+        ruler = self.line.ruler
+        if self.on_grid:
+            return self.edges[ruler.release_on_grid(self.edges, low, high)]
+        return ruler.release(self.edges[low], self.edges[high])
+
+    def _distortions(self, low: Index, high: Index) -> Array:
+        return self.line.ruler.distortion(self.edges[low], self.edges[high], self._released(low, high))
+
+    def grid(self, budget: float) -> CellGrid | None:
+        """The cells with the runs that a budget allows; ``None`` where a single cell is over it."""
+        farthest = self.line.ruler.farthest(self.edges, budget, on_grid=self.on_grid)[:-1]
+        if np.any(farthest <= np.arange(len(farthest))):
+            return None
+        below = np.asarray(self.line.axis.cdf(self.edges), dtype=np.float64)
+        return CellGrid(
+            edges=self.edges,
+            mass=np.diff(below),
+            low=np.minimum(self.secret[:-1], self.secret[1:]),
+            high=np.maximum(self.secret[:-1], self.secret[1:]),
+            level=self._level,
+            window=self.line.window,
+            last=np.maximum.accumulate(farthest - 1),
+        )
+
+    def mechanism(self, found: Assignment) -> Cells:
+        """The mechanism of an assignment: each release where its cells are nearest, equal releases joined."""
+        number, first, last = _spans(found)
+        levels, joined = np.unique(self._released(first, last + 1), return_inverse=True)
+        choices: list[dict[int, float]] = [{} for _ in range(len(self.edges) - 1)]
+        for cell, release, share in zip(
+            found.cell.tolist(), joined[number].tolist(), found.probability.tolist(), strict=True
+        ):
+            choices[cell][release] = choices[cell].get(release, 0.0) + share
+        return Cells(
+            parameter=self.line.name,
+            edges=tuple(self.edges.tolist()),
+            released=tuple(levels.tolist()),
+            choices=tuple(tuple(sorted(choice.items())) for choice in choices),
+        )
+
+    def realised(self, found: Assignment) -> float:
+        """Distortion that an assignment really has: at most its budget."""
+        _, first, last = _spans(found)
+        return float(np.max(self._distortions(first, last + 1)))
+
+
+def _spans(found: Assignment) -> tuple[Index, Index, Index]:
+    """The releases numbered without gaps, and the first and last cell of each."""
+    used, number = np.unique(found.release, return_inverse=True)
+    first, last = np.full(len(used), np.iinfo(np.int64).max), np.full(len(used), -1)
+    np.minimum.at(first, number, found.cell)
+    np.maximum.at(last, number, found.cell)
+    return number, first, last

@@ -1,0 +1,137 @@
+"""Which mechanism a plan gets: the one asked for by name, or the best of those that keep their promise to everyone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from statveil.accounting import distortion, risk
+from statveil.design.analytic import design_interval
+from statveil.design.cell_methods import design_cells
+from statveil.design.comb import design_comb
+from statveil.design.partitions import design_partition
+from statveil.design.target import BinWidth, MaxRisk, Target, meets
+from statveil.design.treatment import Treatment, treatment
+from statveil.errors import ProblemError, StatveilError, TargetError
+from statveil.mechanisms.mechanism import Mechanism
+from statveil.problem.families.categorical import Categorical
+from statveil.problem.location_scale import LocationScale
+from statveil.problem.prior import Box
+from statveil.problem.problem import Problem
+
+__all__ = ["METHODS", "Choice", "choose"]
+
+METHODS = ("auto", "interval", "layered", "dynamic", "greedy", "comb", "layered-comb", "optimal")
+"""What a plan can ask for by name."""
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A mechanism, how the declared structure is treated, and the method that found it."""
+
+    mechanism: Mechanism
+    how: Treatment
+    method: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is asked of every method."""
+
+    problem: Problem
+    goal: Target
+    slope: float | None
+    cells: int | None
+    on_grid: bool
+    progress: Progress | None
+
+
+def choose(
+    problem: Problem,
+    goal: Target,
+    *,
+    method: str,
+    slope: float | None = None,
+    cells: int | None = None,
+    on_grid: bool = False,
+    combs: bool = False,
+    progress: Progress | None = None,
+) -> Choice:
+    """The mechanism for a target; ``combs`` lets ``"auto"`` use combs too."""
+    request = Request(problem=problem, goal=goal, slope=slope, cells=cells, on_grid=on_grid, progress=progress)
+    if method != "auto":
+        return _named(request, method)
+    names = _candidates(problem, goal, slope, on_grid, combs)
+    if len(names) == 1:
+        return _named(request, names[0])
+    found, failures = [], []
+    for name in names:
+        try:
+            found.append(_named(request, name))
+        except StatveilError as error:
+            failures.append(error)
+    if not found:
+        # a target out of reach says more than a method that does not fit the problem
+        raise min(failures, key=lambda error: not isinstance(error, TargetError))
+    return _least(problem, goal, found)
+
+
+def _candidates(problem: Problem, goal: Target, slope: float | None, on_grid: bool, combs: bool) -> list[str]:
+    """Methods that fit the problem; deterministic ones first, so that they win ties."""
+    closed = isinstance(problem.family, LocationScale | Categorical)
+    if isinstance(goal, BinWidth) or slope is not None:
+        return ["interval"]
+    alone = isinstance(problem.prior, Box) and len(problem.box.free) == 1
+    numeric = alone and all(axis.exact for axis in problem.box.axes.values()) and not problem.box.cut(problem.family)
+    if closed and treatment(problem).kind == "lattice":
+        return ["interval"]
+    # bins of equal width are the best intervals where the belief is flat along them
+    even = closed and (not alone or problem.box.axes[problem.box.free[0]].flat)
+    names = ["interval"] if closed and not (on_grid and numeric) else []
+    names += ["dynamic", "layered"] if numeric and (not even or on_grid) else []
+    names += ["comb"] if combs else []
+    names += ["layered-comb"] if combs and numeric and not even else []
+    return names or ["dynamic"]
+
+
+def _named(request: Request, method: str) -> Choice:
+    problem, goal, slope = request.problem, request.goal, request.slope
+    mechanism: Mechanism
+    if method == "interval":
+        mechanism, how = design_interval(problem, goal, slope=slope)
+    elif method in ("dynamic", "greedy"):
+        cells = request.cells or _CELLS[method]
+        mechanism, how = design_partition(problem, goal, method, cells=cells, on_grid=request.on_grid, slope=slope)
+    elif method == "comb" and isinstance(problem.family, LocationScale | Categorical):
+        mechanism, how = design_comb(problem, goal, slope=slope)
+    else:
+        if slope is not None:
+            raise ProblemError(f"a slope is for the method 'interval'. Got the method {method!r}; leave out the slope.")
+        mechanism = design_cells(
+            problem,
+            goal,
+            method,
+            cells=request.cells or _CELLS[method],
+            on_grid=request.on_grid,
+            progress=request.progress,
+        )
+        how = treatment(problem)
+    return Choice(mechanism=mechanism, how=how, method=method)
+
+
+_CELLS = {"dynamic": 800, "greedy": 800, "layered": 400, "comb": 400, "layered-comb": 400, "optimal": 240}
+"""Cells of the parameter range where none are asked for, so that each takes a few seconds."""
+
+
+def _least(problem: Problem, goal: Target, found: Sequence[Choice]) -> Choice:
+    """Least distortion for a risk, least risk for a distortion; the earlier one of equals."""
+    risks = [risk(problem, choice.mechanism).value for choice in found]
+    distortions = [distortion(problem, choice.mechanism) for choice in found]
+    if isinstance(goal, MaxRisk):
+        met = [i for i, value in enumerate(risks) if meets(value, goal)] or list(range(len(found)))
+        least = min(distortions[i] for i in met)
+        return found[next(i for i in met if distortions[i] <= least * (1 + 1e-9))]
+    least = min(risks)
+    return found[next(i for i, value in enumerate(risks) if value <= least * (1 + 1e-9))]

@@ -1,0 +1,131 @@
+"""Comb plans: the mechanism that attains the limit, for the continuous families and the categorical share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from statveil.accounting import distortion, hit_window, risk
+from statveil.design.chart import Chart, charts, shift_cut
+from statveil.design.comb_search import best_comb
+from statveil.design.failures import hides_nothing, unreachable
+from statveil.design.target import BinWidth, MaxDistortion, MaxRisk, Target, meets
+from statveil.design.treatment import Treatment, treatment
+from statveil.errors import ProblemError, TargetError
+from statveil.mechanisms.comb import Comb
+from statveil.problem.axis import Axis
+from statveil.problem.families.categorical import Categorical
+from statveil.problem.location_scale import Form, LocationScale
+from statveil.problem.prior import Box
+from statveil.problem.priors.flat import Flat
+from statveil.problem.problem import Problem
+from statveil.theory.comb_layout import STRETCH, most_teeth
+
+__all__ = ["design_comb"]
+
+
+def design_comb(problem: Problem, goal: Target, *, slope: float | None = None) -> tuple[Comb, Treatment]:
+    """The comb for a target, and how the declared structure is treated."""
+    how = treatment(problem)
+    if slope is not None or isinstance(goal, BinWidth):
+        what = "a slope" if slope is not None else "a bin width"
+        raise ProblemError(f"{what} is for the method 'interval'. Got the method 'comb'; ask for a risk instead.")
+    if how.kind == "lattice":
+        raise ProblemError("a known step is accounted for by the method 'interval' only; use that.")
+    if how.kind == "scale" and len(problem.box.free) == 2:
+        raise ProblemError(
+            "scaling about a known bound with two uncertain parameters has no combs; use the method 'interval'."
+        )
+    if isinstance(problem.family, Categorical) or all(axis.flat or axis.known for axis in problem.box.axes.values()):
+        found = best_comb(problem, goal)
+        return Comb(
+            along=found.along,
+            coordinate=found.coordinate,
+            direction=found.direction,
+            window=found.window,
+            teeth=found.teeth,
+            extent=found.extent,
+            keep=problem.support,
+        ), how
+    return _with_density(problem, goal), how
+
+
+def _with_density(problem: Problem, goal: MaxRisk | MaxDistortion) -> Comb:
+    """The best extent along a few directions, held against the accounting of the density."""
+    found, failures = [], []
+    for chart, direction in _directions(problem, goal):
+        try:
+            found.append(_along(problem, chart, direction, goal))
+        except TargetError as error:
+            failures.append(error)
+    if not found:
+        raise failures[0]
+    if isinstance(goal, MaxRisk):
+        return min(found, key=lambda option: distortion(problem, option))
+    return min(found, key=lambda option: risk(problem, option).value)
+
+
+def _directions(problem: Problem, goal: MaxRisk | MaxDistortion) -> list[tuple[Chart, Form]]:
+    """The only direction of one parameter; of two, that of plain ranges in place of the densities, and the shift."""
+    options = charts(problem)
+    if len(problem.box.free) == 1:
+        return [(options[0], options[0].base)]
+    assert isinstance(problem.family, LocationScale)
+    found: list[tuple[Chart, Form]] = []
+    if problem.family.shift and problem.secret.kind != "std":
+        found.append(shift_cut(problem, options))
+    axes = {name: axis if axis.flat or axis.known else _bulk(axis) for name, axis in problem.box.axes.items()}
+    try:
+        flat = best_comb(replace(problem, prior=Box(**axes)), goal)
+    except TargetError:
+        slope = problem.family.best_slope(problem.secret)
+        if slope is not None:
+            found.append((options[0], {n: c for n, c in problem.family.direction(slope).items() if c}))
+    else:
+        chart = next(chart for chart in options if chart.name == flat.along)
+        found.insert(0, (chart, flat.direction))
+    return found
+
+
+def _bulk(axis: Axis) -> Flat:
+    """A plain range that holds most of the belief."""
+    ends = axis.ppf(np.array([0.02, 0.98]))
+    return Flat(float(ends[0]), float(ends[1]))
+
+
+def _along(problem: Problem, chart: Chart, direction: Form, goal: MaxRisk | MaxDistortion) -> Comb:
+    assert isinstance(problem.family, LocationScale)
+    window = hit_window(problem, direction, problem.tolerance) * STRETCH
+    unit = float(problem.family.length(direction))
+    widths = {name: axis.width for name, axis in problem.box.axes.items()}
+    longest = max(2 * window, min(widths[name] / abs(change) for name, change in direction.items() if change))
+
+    def option(extent: float) -> Comb:
+        teeth = max(2, most_teeth(extent, window))
+        return Comb(
+            along=chart.name,
+            coordinate=chart.coordinate,
+            direction=direction,
+            window=window,
+            teeth=teeth,
+            extent=max(extent, (teeth - 1) * window),
+            keep=problem.support,
+        )
+
+    if isinstance(goal, MaxDistortion):
+        if 2 * goal.value / unit < window:
+            raise hides_nothing(goal.value, 0.5 * unit * window)
+        return option(min(2 * goal.value / unit, longest))
+    low, high = window, longest
+    best = option(high)
+    if not meets(risk(problem, best).value, goal):
+        raise unreachable(goal.value, risk(problem, best).value)
+    while high - low > 1e-4 * high:  # the risk need not fall everywhere with the extent: keep the last that met it
+        middle = 0.5 * (low + high)
+        tried = option(middle)
+        if meets(risk(problem, tried, quick=True).value, goal) and meets(risk(problem, tried).value, goal):
+            high, best = middle, tried
+        else:
+            low = middle
+    return best
