@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint bench audit-tables docs clean
+.PHONY: help demo test test-slow lint bench audit-tables mechanism-tables docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -34,12 +34,17 @@ bench: $(READY)  ## speeds, as ratios within one run
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/planning.py
 	$(BIN)/python benchmarks/numeric.py
+	$(BIN)/python benchmarks/mechanisms.py
 	$(BIN)/python benchmarks/release.py
+	$(BIN)/python benchmarks/kaggle_layout.py
 
 audit-tables: $(READY)  ## real tables under the audit, into docs/audit_tables.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/tables \
 		powerlaw palmerpenguins sdmetrics statsmodels
 	$(BIN)/python docs/audit_tables.py build/tables
+
+mechanism-tables: $(READY)  ## interval, comb, optimum and limit side by side, into docs/mechanism_tables.md
+	$(BIN)/python docs/mechanism_tables.py
 
 docs: $(READY)  ## draw the pictures of the documentation anew
 	$(BIN)/python docs/pictures.py
