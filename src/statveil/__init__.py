@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from statveil.auditing.audit import Audit, audit
+    from statveil.comparing.compare import Comparison, compare
     from statveil.design.frontier import frontier
     from statveil.errors import (
         ColumnError,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from statveil.tables.release import Release, release
     from statveil.tables.release_file import release_file
     from statveil.tables.verify_file import verify_file
+    from statveil.theory.tolerance_range import least_extent
 
 _WHERE = {
     "Audit": "auditing.audit",
@@ -57,6 +59,7 @@ _WHERE = {
     "Box": "problem.prior",
     "Categorical": "problem.families.categorical",
     "ColumnError": "errors",
+    "Comparison": "comparing.points",
     "Custom": "problem.families.custom",
     "Density": "problem.priors.density",
     "Elicited": "problem.priors.elicited",
@@ -89,8 +92,10 @@ _WHERE = {
     "TargetError": "errors",
     "Uniform": "problem.families.uniform",
     "audit": "auditing.audit",
+    "compare": "comparing.compare",
     "frontier": "design.frontier",
     "inspect": "tables.inspection",
+    "least_extent": "theory.tolerance_range",
     "limits": "planning",
     "load_plan": "plan_file",
     "plan": "planning",
@@ -108,6 +113,7 @@ __all__ = [
     "Box",
     "Categorical",
     "ColumnError",
+    "Comparison",
     "Custom",
     "Density",
     "Elicited",
@@ -140,8 +146,10 @@ __all__ = [
     "TargetError",
     "Uniform",
     "audit",
+    "compare",
     "frontier",
     "inspect",
+    "least_extent",
     "limits",
     "load_plan",
     "plan",

@@ -11,6 +11,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from statveil import accounting
+from statveil.design.cell_methods import Certified
 from statveil.design.choose import METHODS, choose
 from statveil.design.optimum import least_possible
 from statveil.design.target import MaxDistortion, MaxRisk, Target, meets, target
@@ -95,7 +96,9 @@ class Plan:
         The problem's constant, and the distortion that no mechanism of this risk can beat (Theorem 1).
     optimum : float or None
         Least distortion of any mechanism of this risk, where it can be computed: exact for a plain range of one
-        parameter, else the linear programme's on a grid.
+        parameter, else the linear programme's on a coarse grid.
+    certificate : Certified or None
+        For the linear programme: what no mechanism on its grid is below, proven without the solver.
     robust_to, robust_risk : tuple of float, float or None
         Tolerances of attackers, lowest and highest, and the largest risk against any of them.
     """
@@ -111,6 +114,7 @@ class Plan:
     gamma: float
     lower_bound: float
     optimum: float | None = None
+    certificate: Certified | None = None
     robust_to: tuple[float, float] | None = None
     robust_risk: float | None = None
 
@@ -198,6 +202,7 @@ class Plan:
             "efficiency": self.efficiency,
             "optimum": self.optimum,
             "efficiency_optimum": self.efficiency_optimum,
+            "certificate": None if self.certificate is None else self.certificate.to_json(),
             "gamma": self.gamma,
             "method": self.method,
             "randomised": self.randomised,
@@ -221,7 +226,8 @@ class Plan:
         if data["mode"] not in MODES or data["method"] not in methods or data["risk_kind"] not in RISK_KINDS:
             raise ProblemError("its mode, method or kind of risk is none that this version knows.")
         risk, bound = number(data["risk"], "the risk"), data["published_bound"]
-        optimum, robust = data.get("optimum"), data.get("robust_to")  # plans of version 0.1 have none
+        # plans from before these were reported have none of them
+        optimum, robust, proof = data.get("optimum"), data.get("robust_to"), data.get("certificate")
         if not 0 <= risk <= 1:
             raise ProblemError(f"the risk must lie between 0 and 1. Got {risk:g}.")
         return cls(
@@ -236,6 +242,7 @@ class Plan:
             gamma=number(data["gamma"], "gamma"),
             lower_bound=number(data["lower_bound"], "the lower bound"),
             optimum=None if optimum is None else positive(optimum, "the optimum"),
+            certificate=None if proof is None else Certified.from_json(proof),
             robust_to=None if robust is None else check_range(robust, problem.tolerance),
             robust_risk=None if robust is None else number(data["robust_risk"], "the risk within a range"),
         )
@@ -319,7 +326,10 @@ def plan(
     mechanism = chosen.mechanism
     found = accounting.risk(problem, mechanism)
     value = _capped(found.value, goal)
-    constant = gamma(problem)
+    constant, distorted = gamma(problem), accounting.distortion(problem, mechanism)
+    # a hair above the risk, where the limit is a hair weaker: a plan for 1/5 has the limit of 1/5
+    about = min(1.0, value * (1 + 1e-6))
+    limit = least_distortion(constant, problem.tolerance, about)
     return Plan(
         problem=problem,
         mechanism=mechanism,
@@ -328,11 +338,11 @@ def plan(
         risk=value,
         risk_kind=found.kind,
         published_bound=published_bound(problem, mechanism),
-        distortion=accounting.distortion(problem, mechanism),
+        distortion=distorted,
         gamma=constant,
-        # a hair above the risk, where the limit is a hair weaker: a plan for 1/5 has the limit of 1/5
-        lower_bound=least_distortion(constant, problem.tolerance, min(1.0, value * (1 + 1e-6))),
-        optimum=least_possible(problem, min(1.0, value * (1 + 1e-6))),
+        lower_bound=limit,
+        optimum=distorted if chosen.certificate else least_possible(problem, about, low=limit, high=distorted),
+        certificate=chosen.certificate,
         robust_to=robust,
         robust_risk=None if robust is None else _capped(accounting.risk(asked, mechanism).value, goal),
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +20,10 @@ from statveil.design.target import BinWidth, MaxDistortion, MaxRisk, Target, mee
 from statveil.design.treatment import treatment
 from statveil.errors import ProblemError, TargetError
 from statveil.mechanisms.mechanism import Mechanism
+from statveil.numbers import number, positive
 from statveil.problem.problem import Problem
 
-__all__ = ["CELL_METHODS", "CellMethod", "design_cells"]
+__all__ = ["CELL_METHODS", "CellMethod", "Certified", "design_cells"]
 
 CELL_METHODS = ("layered", "comb", "layered-comb", "optimal")
 """Methods that work on cells."""
@@ -33,6 +35,28 @@ _ENOUGH = 1e-4
 _ENOUGH_PROGRAMME = 3e-3
 _ROUNDING = 1.01
 """A deterministic release needs no secret randomness: worth this much of the risk."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certified:
+    """No randomised mechanism on this grid with at most this distortion has a lower risk."""
+
+    cells: int
+    distortion: float
+    least_risk: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers for scripts."""
+        return {"cells": self.cells, "distortion": self.distortion, "least_risk": self.least_risk}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Certified:
+        """The numbers that :meth:`to_json` wrote."""
+        return cls(
+            cells=int(number(data["cells"], "the number of cells")),
+            distortion=positive(data["distortion"], "the distortion of a certificate"),
+            least_risk=number(data["least_risk"], "the least risk"),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +72,7 @@ class CellMethod:
     @cached_property
     def designer(self) -> CellDesigner:
         """The cells: equally wide in the secret for combs, in the parameter otherwise."""
-        even = self.name in ("comb", "layered-comb")
+        even = self.name in ("comb", "layered-comb", "optimal")
         return CellDesigner(problem=self.problem, cells=self.cells, even=even, on_grid=self.on_grid)
 
     def within(self, budget: float) -> Mechanism | None:
@@ -59,6 +83,18 @@ class CellMethod:
         if self.name == "optimal":
             return self._optimal(grid)
         return self.designer.mechanism(self._assigned(grid)[0])
+
+    def certified(self, budget: float) -> Certified | None:
+        """What no mechanism on these cells with at most this distortion is below."""
+        from statveil.design.linear_programme import check, solve_programme
+
+        grid = self.designer.grid(budget)
+        if grid is None:
+            return None
+        solution = solve_programme(grid, progress=self.progress)
+        if check(grid, solution):  # recomputed without the solver: a proof that fails is none
+            return None
+        return Certified(cells=len(grid), distortion=budget, least_risk=solution.lower_bound)
 
     def roughly(self, budget: float) -> float:
         """About the risk within this distortion, from the method's own sum; quicker than the accounting."""
@@ -86,7 +122,7 @@ class CellMethod:
         """The programme's optimum, deterministic where that costs under 1 %."""
         from statveil.design.linear_programme import rounded, solve_programme
 
-        solution = solve_programme(grid, progress=self.progress)
+        solution = solve_programme(grid, certify=False, progress=self.progress)
         plain = rounded(grid, solution)
         mixed = self.designer.mechanism(solution.assignment)
         if plain is None:
@@ -104,8 +140,8 @@ def design_cells(
     cells: int,
     on_grid: bool = False,
     progress: Progress | None = None,
-) -> Mechanism:
-    """The mechanism of a method for a target."""
+) -> tuple[Mechanism, Certified | None]:
+    """The mechanism of a method for a target, and for the programme its certificate."""
     if isinstance(goal, BinWidth):
         raise ProblemError(
             f"a bin width is for the method 'interval'. Got the method {name!r}; ask for a risk instead."
@@ -114,7 +150,10 @@ def design_cells(
         raise ProblemError("a known step is accounted for by the method 'interval' only; use that.")
     method = CellMethod(name=name, problem=problem, cells=cells, on_grid=on_grid, progress=progress)
     found = _for_distortion(method, goal) if isinstance(goal, MaxDistortion) else _for_risk(method, goal)
-    return _better(problem, goal, found, cells, on_grid) if name == "optimal" else found
+    if name != "optimal":
+        return found, None
+    best = _better(problem, goal, found, cells, on_grid)
+    return best, method.certified(goal.value if isinstance(goal, MaxDistortion) else distortion(problem, best))
 
 
 def _for_distortion(method: CellMethod, goal: MaxDistortion) -> Mechanism:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from statveil.accounting import distortion, risk
 from statveil.design.analytic import design_interval
-from statveil.design.cell_methods import design_cells
+from statveil.design.cell_methods import Certified, design_cells
 from statveil.design.comb import design_comb
 from statveil.design.partitions import design_partition
 from statveil.design.target import BinWidth, MaxRisk, Target, meets
@@ -29,11 +30,12 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A mechanism, how the declared structure is treated, and the method that found it."""
+    """A mechanism, how the declared structure is treated, the method that found it, and a proof that it is good."""
 
     mechanism: Mechanism
     how: Treatment
     method: str
+    certificate: Certified | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,18 +66,23 @@ def choose(
     if method != "auto":
         return _named(request, method)
     names = _candidates(problem, goal, slope, on_grid, combs)
-    if len(names) == 1:
-        return _named(request, names[0])
+    return _best_of(request, [partial(_named, request, name) for name in names])
+
+
+def _best_of(request: Request, options: Sequence[Callable[[], Choice]]) -> Choice:
+    """The best of several methods; what one cannot do, another may."""
+    if len(options) == 1:
+        return options[0]()
     found, failures = [], []
-    for name in names:
+    for option in options:
         try:
-            found.append(_named(request, name))
+            found.append(option())
         except StatveilError as error:
             failures.append(error)
     if not found:
         # a target out of reach says more than a method that does not fit the problem
         raise min(failures, key=lambda error: not isinstance(error, TargetError))
-    return _least(problem, goal, found)
+    return _least(request.problem, request.goal, found)
 
 
 def _candidates(problem: Problem, goal: Target, slope: float | None, on_grid: bool, combs: bool) -> list[str]:
@@ -105,20 +112,39 @@ def _named(request: Request, method: str) -> Choice:
         cells = request.cells or _CELLS[method]
         mechanism, how = design_partition(problem, goal, method, cells=cells, on_grid=request.on_grid, slope=slope)
     elif method == "comb" and isinstance(problem.family, LocationScale | Categorical):
-        mechanism, how = design_comb(problem, goal, slope=slope)
+        return _comb(request)
     else:
         if slope is not None:
             raise ProblemError(f"a slope is for the method 'interval'. Got the method {method!r}; leave out the slope.")
-        mechanism = design_cells(
-            problem,
-            goal,
-            method,
-            cells=request.cells or _CELLS[method],
-            on_grid=request.on_grid,
-            progress=request.progress,
-        )
-        how = treatment(problem)
+        return _on_cells(request, method)
     return Choice(mechanism=mechanism, how=how, method=method)
+
+
+def _on_cells(request: Request, method: str) -> Choice:
+    mechanism, certificate = design_cells(
+        request.problem,
+        request.goal,
+        method,
+        cells=request.cells or _CELLS[method],
+        on_grid=request.on_grid,
+        progress=request.progress,
+    )
+    return Choice(mechanism=mechanism, how=treatment(request.problem), method=method, certificate=certificate)
+
+
+def _comb(request: Request) -> Choice:
+    """The comb of a line; where one parameter has a density, blocks that follow it may be better."""
+    problem = request.problem
+    alone = isinstance(problem.prior, Box) and len(problem.box.free) == 1
+    options: list[Callable[[], Choice]] = [lambda: _line_comb(request)]
+    if alone and not problem.box.axes[problem.box.free[0]].flat and request.slope is None:
+        options.append(lambda: _on_cells(request, "comb"))
+    return _best_of(request, options)
+
+
+def _line_comb(request: Request) -> Choice:
+    mechanism, how = design_comb(request.problem, request.goal, slope=request.slope)
+    return Choice(mechanism=mechanism, how=how, method="comb")
 
 
 _CELLS = {"dynamic": 800, "greedy": 800, "layered": 400, "comb": 400, "layered-comb": 400, "optimal": 240}

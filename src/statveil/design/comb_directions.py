@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from statveil.accounting import support_polygon
 from statveil.problem.location_scale import LocationScale
@@ -99,16 +99,17 @@ def risks(lines: Fan, extents: Array, window: float) -> Array:
     return np.asarray(np.sum(lines.width * caught, axis=1) / area)
 
 
-def least_extents(lines: Fan, goal: float, window: float, *, roughly: bool = False) -> Array:
+def least_extents(lines: Fan, goal: ArrayLike, window: float, *, roughly: bool = False) -> Array:
     """Least extent of each direction whose best comb has at most this risk; infinite where there is none."""
-    first = (tolerant_ceil(1 / goal) - 1) * window  # K teeth leave 1/K at least
-    low = np.full(lines.price.shape, first)
-    high = np.maximum(lines.longest, low)
-    possible = risks(lines, high, window) <= goal
-    at_once = risks(lines, low, window) <= goal * (1 + 1e-13)
+    most = np.broadcast_to(np.asarray(goal, dtype=np.float64), lines.price.shape)
+    # K teeth leave 1/K at least, and one tooth hides nothing
+    first = np.array([max(1, tolerant_ceil(1 / one) - 1) for one in most.tolist()]) * window
+    low, high = first, np.maximum(lines.longest, first)
+    possible = risks(lines, high, window) <= most
+    at_once = risks(lines, low, window) <= most * (1 + 1e-13)
     for _ in range(_ROUGHLY if roughly else _EXACTLY):  # the risk never rises with the extent
         middle = 0.5 * (low + high)
-        met = risks(lines, middle, window) <= goal
+        met = risks(lines, middle, window) <= most
         low, high = np.where(met, low, middle), np.where(met, middle, high)
     high = np.maximum(high, (teeth_of(high, window) - 1) * window)  # not a rounding error short of a tooth
     return np.where(at_once, first, np.where(possible, high, np.inf))
@@ -120,7 +121,7 @@ def slants(problem: Problem) -> Array:
     assert isinstance(family, LocationScale)
     names, polygon = support_polygon(problem)
     size = np.ptp(polygon.corners, axis=0)
-    tangents = np.tan(np.linspace(-1.5697, 1.5697, 1200))
+    tangents = np.tan(np.linspace(-1.5687, 1.5687, 700))
     found = [tangents * (size[1] / size[0]), tangents]
     paper = family.best_slope(problem.secret)
     if paper:

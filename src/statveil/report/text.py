@@ -38,6 +38,12 @@ def describe_plan(plan: Plan) -> str:
     if plan.efficiency is not None:
         best = "" if plan.optimum is None else f"; the best possible mechanism distorts {plan.optimum:.6g}"
         lines.append(f"  efficiency  {plan.efficiency:.4g}   distortion over the limit, 1 is the least{best}")
+    if plan.certificate is not None:
+        proof = plan.certificate
+        lines.append(
+            f"  certificate {proof.least_risk:.6g}   no mechanism on its {proof.cells} cells has a lower risk at a "
+            f"distortion of {proof.distortion:.6g}"
+        )
     if plan.published_bound is not None:
         lines.append(
             f"  paper       {plan.published_bound:.6g}   the paper's printed bound on the risk, for comparison"
