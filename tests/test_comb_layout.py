@@ -262,6 +262,9 @@ def test_a_larger_extent_never_costs_more(comb, blocks, more):
 
 # --- knots and integrals -------------------------------------------------------------------------------
 @given(combs(most=7), st.floats(0, 5), st.floats(0.01, 30), st.sampled_from([0.2, 1 / STRETCH, 1.7, 2.6, 3.9, 9.0]))
+@example((6, 5.5, 1.0), 0.0, 30.0, 4.5)  # equal blocks are intervals that a window catches whole, or not
+@example((3, 2.9, 1.0), 0.0, 30.0, 1.2)  # even blocks of spacings from 1 to 1.45: a window holds two teeth, or one
+@example((6, 5.0, 1.0), 0.0, 30.0, 5.5)
 def test_cost_is_linear_between_knots(comb, start, more, ratio):
     teeth, extent, window = comb
     rule = (teeth, extent, window, ratio * window)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from statveil import accounting
 from statveil.design.cell_methods import Certified
 from statveil.design.choose import METHODS, choose
+from statveil.design.comb import KNIFE
 from statveil.design.optimum import least_possible
 from statveil.design.target import MaxDistortion, MaxRisk, Target, meets, target
 from statveil.design.treatment import mode_of, treatment
@@ -325,7 +326,7 @@ def plan(
     )
     mechanism = chosen.mechanism
     found = accounting.risk(problem, mechanism)
-    value = _capped(found.value, goal)
+    value = _capped(found.value, goal, mechanism)
     constant, distorted = gamma(problem), accounting.distortion(problem, mechanism)
     # a hair above the risk, where the limit is a hair weaker: a plan for 1/5 has the limit of 1/5
     about = min(1.0, value * (1 + 1e-6))
@@ -344,13 +345,16 @@ def plan(
         optimum=distorted if chosen.certificate else least_possible(problem, about, low=limit, high=distorted),
         certificate=chosen.certificate,
         robust_to=robust,
-        robust_risk=None if robust is None else _capped(accounting.risk(asked, mechanism).value, goal),
+        robust_risk=None if robust is None else _capped(accounting.risk(asked, mechanism).value, goal, mechanism),
     )
 
 
-def _capped(risk: float, goal: Target) -> float:
-    """The risk, where it is the target up to the rounding errors of the last digits the target itself."""
-    return min(risk, goal.value) if isinstance(goal, MaxRisk) and meets(risk, goal) else risk
+def _capped(risk: float, goal: Target, mechanism: Mechanism) -> float:
+    """The risk, where it is the target up to rounding errors, or the hair of a comb, the target itself."""
+    if not isinstance(goal, MaxRisk):
+        return risk
+    close = meets(risk, goal) or (isinstance(mechanism, Comb) and risk <= goal.value * KNIFE)
+    return min(risk, goal.value) if close else risk
 
 
 def check_range(value: Any, tolerance: float) -> tuple[float, float]:

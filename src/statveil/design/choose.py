@@ -9,9 +9,9 @@ from functools import partial
 from statveil.accounting import distortion, risk
 from statveil.design.analytic import design_interval
 from statveil.design.cell_methods import Certified, design_cells
-from statveil.design.comb import design_comb
+from statveil.design.comb import KNIFE, design_comb
 from statveil.design.partitions import design_partition
-from statveil.design.target import BinWidth, MaxRisk, Target, meets
+from statveil.design.target import BinWidth, MaxRisk, Target
 from statveil.design.treatment import Treatment, treatment
 from statveil.errors import ProblemError, StatveilError, TargetError
 from statveil.mechanisms.mechanism import Mechanism
@@ -156,7 +156,7 @@ def _least(problem: Problem, goal: Target, found: Sequence[Choice]) -> Choice:
     risks = [risk(problem, choice.mechanism).value for choice in found]
     distortions = [distortion(problem, choice.mechanism) for choice in found]
     if isinstance(goal, MaxRisk):
-        met = [i for i, value in enumerate(risks) if meets(value, goal)] or list(range(len(found)))
+        met = [i for i, value in enumerate(risks) if value <= goal.value * KNIFE] or list(range(len(found)))
         least = min(distortions[i] for i in met)
         return found[next(i for i in met if distortions[i] <= least * (1 + 1e-9))]
     least = min(risks)

@@ -22,7 +22,10 @@ from statveil.problem.priors.flat import Flat
 from statveil.problem.problem import Problem
 from statveil.theory.comb_layout import STRETCH, most_teeth
 
-__all__ = ["design_comb"]
+__all__ = ["KNIFE", "design_comb"]
+
+KNIFE = 3 * STRETCH - 2
+"""A risk counts as met by a comb up to this factor."""
 
 
 def design_comb(problem: Problem, goal: Target, *, slope: float | None = None) -> tuple[Comb, Treatment]:
@@ -37,8 +40,10 @@ def design_comb(problem: Problem, goal: Target, *, slope: float | None = None) -
         raise ProblemError(
             "scaling about a known bound with two uncertain parameters has no combs; use the method 'interval'."
         )
+    asked = _close(goal)
+    problem = _coarser(problem)
     if isinstance(problem.family, Categorical) or all(axis.flat or axis.known for axis in problem.box.axes.values()):
-        found = best_comb(problem, goal)
+        found = best_comb(problem, asked)
         return Comb(
             along=found.along,
             coordinate=found.coordinate,
@@ -48,7 +53,24 @@ def design_comb(problem: Problem, goal: Target, *, slope: float | None = None) -
             extent=found.extent,
             keep=problem.support,
         ), how
-    return _with_density(problem, goal), how
+    return _with_density(problem, asked), how
+
+
+def _close(goal: MaxRisk | MaxDistortion) -> MaxRisk | MaxDistortion:
+    """A risk two hairs larger: where teeth divide the range, 1/k is only met up to the hair between them and a guess."""
+    if isinstance(goal, MaxRisk) and goal.value * KNIFE < 1:
+        return MaxRisk(goal.value * (2 * STRETCH - 1))
+    return goal
+
+
+def _coarser(problem: Problem) -> Problem:
+    """The problem with a tolerance so much larger that rounding errors of numbers this far from zero cannot matter."""
+    if not isinstance(problem.prior, Box) or not isinstance(problem.family, LocationScale):
+        return problem
+    slopes = problem.family.coefficients(problem.secret)
+    size = sum(abs(slopes[name]) * max(abs(a.low), abs(a.high)) for name, a in problem.box.axes.items())
+    share = 2**-46 * size / problem.tolerance
+    return replace(problem, tolerance=problem.tolerance * (1 + share)) if share > 1e-9 else problem
 
 
 def _with_density(problem: Problem, goal: MaxRisk | MaxDistortion) -> Comb:

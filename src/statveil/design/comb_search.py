@@ -73,9 +73,11 @@ def _on_lines(lines: CombLines, goal: MaxRisk | MaxDistortion) -> CombDesign:
     if goal.value < 0.5 * lines.unit * lines.window * (1 - 5e-13):  # a comb needs two teeth
         raise hides_nothing(goal.value, 0.5 * lines.unit * lines.window)
     most = min(2 * goal.value / lines.unit, lines.longest)
+    same = lines.risk(most)
+    least = least_extent(lines, same)
     # an interval costs a hit, a comb its spacing, a hair more: for that hair alone no larger extent
-    least = least_extent(lines, lines.risk(most) * STRETCH)
-    return within(lines, min(least, most), goal.value)
+    close = least_extent(lines, same * STRETCH)
+    return within(lines, min(close if close < 0.999 * least else least, most), goal.value)
 
 
 def _too_narrow() -> TargetError:

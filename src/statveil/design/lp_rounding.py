@@ -17,15 +17,16 @@ Index = NDArray[np.int64]
 
 _DRAWS = 20
 _SWEEPS = 60
-_WARMEST = 0.1
+_WARMTHS = (0.03, 0.1, 0.03)
+"""By how much of a cell's mass moves may go wrong."""
 _NOISE = 1e-12
 
 
 def one_release_a_cell(grid: CellGrid, assignment: Assignment, enough: Callable[[float], bool]) -> Assignment:
     """Cells moved one by one between the releases of an assignment as long as the risk falls.
 
-    From the likeliest release of each cell, from draws of the assignment, and at last from the best one so far with
-    moves that also go wrong by a little, less and less. Stops at the first risk that is ``enough``.
+    From the likeliest release of each cell, from draws of the assignment, and then from the best one so far with moves
+    that also go wrong by a little, less and less. Stops at the first risk that is ``enough``.
     """
     releases, number = np.unique(assignment.release, return_inverse=True)
     last = np.full(len(releases), -1)
@@ -35,15 +36,12 @@ def one_release_a_cell(grid: CellGrid, assignment: Assignment, enough: Callable[
     share = np.zeros((len(grid), len(releases)))
     share[assignment.cell, number] = assignment.probability
     best, at = np.inf, np.zeros(len(grid), dtype=np.int64)
-    for start in _starts(share, board.rng):
-        risk = board.descend(start)
+    for start, warmth in [*((start, 0.0) for start in _starts(share, board.rng)), *((None, w) for w in _WARMTHS)]:
+        risk = board.settle(at if start is None else start, warmth)
         if risk < best:
             best, at = risk, board.at.copy()
         if enough(best):
             break
-    else:
-        if board.anneal(at) < best:
-            at = board.at.copy()
     return Assignment(cell=np.arange(len(grid)), release=releases[at], probability=np.ones(len(grid)))
 
 
@@ -60,7 +58,8 @@ class _Board:
     def __init__(self, grid: CellGrid, *, first: Index, rng: np.random.Generator) -> None:
         start, stop = candidates(grid.low, grid.high, reach(grid))
         # windows are sorted, so those that touch a cell are neighbours
-        opens, closes = np.searchsorted(stop, grid.low), np.searchsorted(start, grid.high, side="right")
+        opens = np.searchsorted(stop, grid.low)
+        closes = np.maximum(np.searchsorted(start, grid.high, side="right"), opens + 1)
         self.rng = rng
         self.cells = len(grid)
         self.unit = float(grid.mass.mean())
@@ -75,20 +74,16 @@ class _Board:
         self.peak = np.zeros(len(first))
         self.at = np.zeros(len(grid), dtype=np.int64)
 
-    def descend(self, at: Index) -> float:
-        """Move cells from this start until no move of one cell lowers the risk."""
+    def settle(self, at: Index, warmth: float) -> float:
+        """Move cells from this start until no move of one cell lowers the risk; first, if warm, at blurred costs."""
         self._place(at)
+        if warmth:
+            for blur in self.unit * warmth * np.linspace(1.0, 0.0, _SWEEPS) ** 2:
+                self._sweep(float(blur))
         for _ in range(_SWEEPS):
             if not self._sweep(0.0):
                 break
-        return float(self.peak.sum())
-
-    def anneal(self, at: Index) -> float:
-        """Move cells with costs blurred by less and less, then until no move helps."""
-        self._place(at)
-        for warmth in self.unit * _WARMEST * np.linspace(1.0, 0.0, _SWEEPS) ** 2:
-            self._sweep(float(warmth))
-        return self.descend(self.at)
+        return float(self.mass.max(axis=1).sum())
 
     def _place(self, at: Index) -> None:
         self.at = at.copy()
@@ -97,7 +92,7 @@ class _Board:
             self.mass[release, self.touched[i]] += self.caught[i]
         self.peak[:] = self.mass.max(axis=1)
 
-    def _sweep(self, warmth: float) -> bool:
+    def _sweep(self, blur: float) -> bool:
         """Offer every cell the release where it costs least; whether any of them moved."""
         moved = False
         for i in self.rng.permutation(self.cells).tolist():
@@ -106,10 +101,10 @@ class _Board:
             saved = self.peak[here] - self.mass[here].max()
             self.peak[here] -= saved
             cost = np.maximum((self.mass[others, where] + own).max(axis=1) - self.peak[others], 0.0)
-            if warmth:
-                cost -= warmth * self.rng.gumbel(size=len(cost))
+            if blur:
+                cost -= blur * self.rng.gumbel(size=len(cost))
             least = int(cost.argmin())
-            to = here if not warmth and cost[least] >= saved - _NOISE else int(others[least])
+            to = here if not blur and cost[least] >= saved - _NOISE else int(others[least])
             self.mass[to, where] += own
             self.peak[to] = max(self.peak[to], self.mass[to, where].max())
             self.at[i] = to

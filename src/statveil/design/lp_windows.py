@@ -76,7 +76,7 @@ def risk_of(grid: CellGrid, assignment: Assignment, window: float | None = None)
 
 
 def _below(low: Array, high: Array, mass: Array, at: Array, side: Literal["left", "right"]) -> Array:
-    """Mass below each value, of cells in their order that do not overlap; mass at the very value counts at ``right``."""
+    """Mass below each value, of cells in their order that do not overlap; ``right`` counts mass at the very value."""
     whole = np.concatenate([[0.0], np.cumsum(mass)])
     done = np.searchsorted(high, at, side=side)
     next_ = np.minimum(done, len(mass) - 1)

@@ -19,7 +19,7 @@ __all__ = ["STRETCH", "Layout", "cost", "knots", "layout", "longest_class", "mea
 
 Array = NDArray[np.float64]
 
-STRETCH = 1 + 1e-6
+STRETCH = 1 + 1e-8
 """Least spacing of teeth over the length of a hit: a closed window must not hold two teeth."""
 
 _MOST_KNOTS = 4_000_000
@@ -106,7 +106,7 @@ def knots(low: float, high: float, teeth: int, extent: float, window: float, att
     # where one more tooth of an even block falls into the window: only spacings from the least to the widest count
     least_held = max(1, int(min(attacker / widest, teeth)))
     most_held = int(min(attacker / window * slack, teeth - 1))
-    count = (last - first + 1) * (8 + max(0, most_held - least_held + 1))
+    count = (last - first + 1) * (6 + max(0, most_held - least_held + 1))
     if count > _MOST_KNOTS:
         raise ProblemError(
             f"the risk of this comb has {count:,} pieces, more than {_MOST_KNOTS:,}. "
@@ -114,14 +114,12 @@ def knots(low: float, high: float, teeth: int, extent: float, window: float, att
         )
     n = np.arange(first, last + 1, dtype=np.float64)
     held = np.arange(least_held, most_held + 1, dtype=np.float64)
-    q = float(_whole(np.asarray(attacker / window))) + 1
     found = [
         n * (teeth * window) / slack,  # one more block fits
         n * (teeth * widest) * slack,  # even blocks are at their widest
         n * extent + (n + 1) * window,  # the rest is as long as a window
         (n + 1) * extent * slack,  # equal blocks are intervals up to here
         (n + 1) * attacker,  # a window catches a whole interval
-        (n + 1) * (q * window),  # a window catches all teeth of an equal block
         n * (teeth * widest) + attacker,  # a window catches the whole rest
         np.multiply.outer(n * (teeth * attacker * slack), 1 / held).ravel(),
     ]
