@@ -201,7 +201,7 @@ def _spaced(low: float, high: float, count: int) -> list[float]:
 
 def _noises(stated: Stated, sweep: Sweep) -> list[float]:
     width = stated.ends[1] - stated.ends[0]
-    return _spaced(0.5 * stated.problem.tolerance, _LOUDEST * width, sweep.points)
+    return _spaced(stated.problem.tolerance, _LOUDEST * width, sweep.points)
 
 
 def _grid(sweep: Sweep, ends: tuple[float, float]) -> Iterator[tuple[int, float]]:
