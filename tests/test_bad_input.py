@@ -359,7 +359,7 @@ def test_limits_of_huge_and_tiny_numbers(monkeypatch, capsys, request_):
     [
         ("plann", ["plann", "'plan'"]),
         ("lst", ["lst", "'list'"]),
-        ("zzz", ["zzz", "apply, audit, frontier, inspect, limits, list, plan, release, simulate, verify"]),
+        ("zzz", ["zzz", "apply, audit, compare, frontier, inspect, limits, list, plan, release, reproduce, simulate"]),
         ("''", ["command"]),
         ("--jsn", ["--jsn"]),
         ("list --jsn", ["--jsn", "--json"]),

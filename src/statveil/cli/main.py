@@ -14,12 +14,14 @@ __all__ = ["run", "statveil"]
 _COMMANDS = {
     "apply": "released parameter of a parameter",
     "audit": "private: attack a released table before someone else does",
+    "compare": "private: our mechanisms beside the alternatives, on one column",
     "frontier": "the whole trade-off between risk and distortion",
     "inspect": "private: structure of a table's columns, and what would leak",
     "limits": "what no mechanism can beat",
     "list": "families, secrets, priors and the pairs that work",
     "plan": "the best mechanism for a target, without any data",
     "release": "one column of a table file, under a plan",
+    "reproduce": "the paper's figures and tables, with one page that collects them",
     "simulate": "the best attacker played against a plan",
     "verify": "a released table against its card",
 }
