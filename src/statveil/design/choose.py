@@ -19,6 +19,7 @@ from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
+from statveil.theory.one_parameter import line
 
 __all__ = ["METHODS", "Choice", "choose"]
 
@@ -113,6 +114,9 @@ def _named(request: Request, method: str) -> Choice:
         mechanism, how = design_partition(problem, goal, method, cells=cells, on_grid=request.on_grid, slope=slope)
     elif method == "comb" and isinstance(problem.family, LocationScale | Categorical):
         return _comb(request)
+    elif method == "comb" and slope is None and line(problem).curve.turns:
+        # combs stay on one side of a turn, bins need not
+        return _best_of(request, [partial(_on_cells, request, "comb"), partial(_named, request, "dynamic")])
     else:
         if slope is not None:
             raise ProblemError(f"a slope is for the method 'interval'. Got the method {method!r}; leave out the slope.")
