@@ -133,6 +133,8 @@ def check(grid: CellGrid, solution: Solution) -> list[str]:
     bound = lower_bound(grid, certificate)
     if not solution.lower_bound <= bound + _ROUNDING:
         wrong.append(f"The certificate proves a lower bound of {bound:.9g}, not {solution.lower_bound:.9g}.")
+    if solution.lower_bound > solution.risk * (1 + _LEAST):
+        wrong.append(f"The lower bound, {solution.lower_bound:.9g}, is above the risk, {solution.risk:.9g}.")
     for window, cap in certificate.caps:
         reached = risk_of(grid, found, window)
         if not reached <= cap:
