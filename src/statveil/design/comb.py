@@ -57,7 +57,7 @@ def design_comb(problem: Problem, goal: Target, *, slope: float | None = None) -
 
 
 def _close(goal: MaxRisk | MaxDistortion) -> MaxRisk | MaxDistortion:
-    """A risk two hairs larger: where teeth divide the range, 1/k is only met up to the hair between them and a guess."""
+    """A risk two hairs larger: where teeth divide the range, 1/k is only met up to the hair between w and a guess."""
     if isinstance(goal, MaxRisk) and goal.value * KNIFE < 1:
         return MaxRisk(goal.value * (2 * STRETCH - 1))
     return goal

@@ -101,9 +101,8 @@ def priced(grid: CellGrid, runs: Index, caps: Caps, price: Array, cap_prices: Ar
     )
     weight = np.concatenate([w for _, w in parts])
     main = joined.length == 0
-    return Priced(
-        worth=np.bincount(joined.run[main], weight[main], minlength=len(grid))[runs], windows=joined, weight=weight
-    )
+    worth = np.bincount(joined.run[main], weight[main], minlength=len(grid)).astype(np.float64)
+    return Priced(worth=worth[runs], windows=joined, weight=weight)
 
 
 def _one_unit_a_run(stated: Programme, cells: int, runs: int, unit: Array) -> dict[str, Any]:
