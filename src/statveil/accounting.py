@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -108,7 +110,11 @@ def _comb_risk(problem: Problem, mechanism: Comb, eps: float, quick: bool) -> fl
     def density(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
         return problem.prior.density({names[0]: first, names[1]: second} | _known_values(problem))
 
-    return comb_density_risk(polygon, density, direction, coordinate, combs, attacker, quick=quick)
+    core, outside = _core(axes, polygon)
+    value = comb_density_risk(
+        polygon, density, direction, coordinate, combs, attacker, core=core, mass=_whole(problem, axes), quick=quick
+    )
+    return min(1.0, value + outside)
 
 
 def _ends(problem: Problem, axis: Axis) -> tuple[float, float]:
@@ -207,16 +213,28 @@ def _two_dimensional(problem: Problem, mechanism: Interval, window: float, quick
     def density(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
         return problem.prior.density({names[0]: first, names[1]: second} | _known_values(problem))
 
+    polygon, outside = _core(axes, polygon)
+    inner = _band_range(polygon, coordinate, bins)
+    mass = _whole(problem, axes)
+    value = density_risk(polygon, density, direction, coordinate, inner, window, mass=mass, quick=quick)
+    return Risk(value=min(1.0, value + outside), kind="exact")
+
+
+def _whole(problem: Problem, axes: Sequence[Axis]) -> float | None:
+    """Mass of the belief as its density is scaled; ``None`` where a constraint cuts some of it off."""
+    return None if problem.box.cut(problem.family) else math.prod(axis.width for axis in axes if axis.flat)
+
+
+def _core(axes: Sequence[Axis], polygon: Polygon) -> tuple[Polygon, float]:
+    """Where the mass is, to integrate there, and what is left out, which counts as hit."""
     outside = 0.0
-    for i, axis in enumerate(axes):  # integrate where the mass is; what is left out counts as hit
+    for i, axis in enumerate(axes):
         if not axis.flat:
             low, high = axis.core
             normal = (1.0, 0.0) if i == 0 else (0.0, 1.0)
             polygon = polygon.cut(normal, low).cut((-normal[0], -normal[1]), -high)
             outside += 2e-12
-    inner = _band_range(polygon, coordinate, bins)
-    value = density_risk(polygon, density, direction, coordinate, inner, window, quick=quick)
-    return Risk(value=min(1.0, value + outside), kind="exact")
+    return polygon, outside
 
 
 def _band_range(polygon: Polygon, coordinate: tuple[float, float], bins: Bins) -> Bins:

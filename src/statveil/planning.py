@@ -14,10 +14,11 @@ from statveil import accounting
 from statveil.design.cell_methods import Certified
 from statveil.design.choose import METHODS, choose
 from statveil.design.comb import KNIFE
-from statveil.design.optimum import least_possible
+from statveil.design.numeric import check_grid
+from statveil.design.optimum import least_possible, one_line
 from statveil.design.target import MaxDistortion, MaxRisk, Target, meets, target
 from statveil.design.treatment import mode_of, treatment
-from statveil.errors import ProblemError, unknown_name
+from statveil.errors import ProblemError, TargetError, unknown_name
 from statveil.mechanisms.cells import Cells
 from statveil.mechanisms.comb import Comb
 from statveil.mechanisms.interval import Interval
@@ -95,9 +96,9 @@ class Plan:
         Largest distance between an original and its release.
     gamma, lower_bound : float
         The problem's constant, and the distortion that no mechanism of this risk can beat (Theorem 1).
-    optimum : float or None
-        Least distortion of any mechanism of this risk, where it can be computed: exact for a plain range of one
-        parameter, else the linear programme's on a coarse grid.
+    optimum, optimum_kind : float, str or None
+        Least distortion of any mechanism of this risk: ``"exact"`` for a plain range of one parameter, ``"grid"`` where
+        it is the linear programme's on a grid, which a finer one may beat.
     certificate : Certified or None
         For the linear programme: what no mechanism on its grid is below, proven without the solver.
     robust_to, robust_risk : tuple of float, float or None
@@ -115,6 +116,7 @@ class Plan:
     gamma: float
     lower_bound: float
     optimum: float | None = None
+    optimum_kind: str | None = None
     certificate: Certified | None = None
     robust_to: tuple[float, float] | None = None
     robust_risk: float | None = None
@@ -128,6 +130,12 @@ class Plan:
     def efficiency_optimum(self) -> float | None:
         """Distortion over the optimum's, where that is known."""
         return self.distortion / self.optimum if self.optimum else None
+
+    @property
+    def in_proportion(self) -> bool:
+        """Whether a guess that must be twice as close hits clearly less often; false for combs."""
+        ((_, half),) = self.risk_profile([0.5 * self.problem.tolerance])
+        return half <= 0.75 * self.risk
 
     @property
     def spacing(self) -> float | None:
@@ -202,6 +210,7 @@ class Plan:
             "lower_bound": self.lower_bound,
             "efficiency": self.efficiency,
             "optimum": self.optimum,
+            "optimum_kind": self.optimum_kind,
             "efficiency_optimum": self.efficiency_optimum,
             "certificate": None if self.certificate is None else self.certificate.to_json(),
             "gamma": self.gamma,
@@ -243,6 +252,7 @@ class Plan:
             gamma=number(data["gamma"], "gamma"),
             lower_bound=number(data["lower_bound"], "the lower bound"),
             optimum=None if optimum is None else positive(optimum, "the optimum"),
+            optimum_kind=None if optimum is None else str(data["optimum_kind"]),
             certificate=None if proof is None else Certified.from_json(proof),
             robust_to=None if robust is None else check_range(robust, problem.tolerance),
             robust_risk=None if robust is None else number(data["robust_risk"], "the risk within a range"),
@@ -311,19 +321,26 @@ def plan(
     goal = target(max_risk=max_risk, max_distortion=max_distortion, bin=bin)
     if release not in ("free", "grid"):
         raise ProblemError(unknown_name("release", str(release), ["free", "grid"]))
+    if grid is not None:
+        check_grid(grid)
     robust = None if robust_to is None else check_range(robust_to, problem.tolerance)
     # a hit within a small tolerance is one within a larger, so the highest tolerance decides
     asked = problem if robust is None else replace(problem, tolerance=robust[1])
-    chosen = choose(
-        asked,
-        goal,
-        method=method,
-        slope=slope,
-        cells=grid,
-        on_grid=release == "grid",
-        combs=robust is not None,
-        progress=progress,
-    )
+    try:
+        chosen = choose(
+            asked,
+            goal,
+            method=method,
+            slope=slope,
+            cells=grid,
+            on_grid=release == "grid",
+            combs=robust is not None,
+            progress=progress,
+        )
+    except TargetError as error:
+        if robust is None:
+            raise
+        raise TargetError(f"for attackers of every tolerance up to {robust[1]:g}, {error}") from None
     mechanism = chosen.mechanism
     found = accounting.risk(problem, mechanism)
     value = _capped(found.value, goal, mechanism)
@@ -331,6 +348,8 @@ def plan(
     # a hair above the risk, where the limit is a hair weaker: a plan for 1/5 has the limit of 1/5
     about = min(1.0, value * (1 + 1e-6))
     limit = least_distortion(constant, problem.tolerance, about)
+    known = chosen.certificate is None or one_line(problem)
+    best = least_possible(problem, about, low=limit, high=distorted) if known else None
     return Plan(
         problem=problem,
         mechanism=mechanism,
@@ -342,7 +361,8 @@ def plan(
         distortion=distorted,
         gamma=constant,
         lower_bound=limit,
-        optimum=distorted if chosen.certificate else least_possible(problem, about, low=limit, high=distorted),
+        optimum=best.distortion if best is not None else distorted if chosen.certificate else None,
+        optimum_kind=best.kind if best is not None else "grid" if chosen.certificate else None,
         certificate=chosen.certificate,
         robust_to=robust,
         robust_risk=None if robust is None else _capped(accounting.risk(asked, mechanism).value, goal, mechanism),
@@ -385,6 +405,7 @@ def _contradictions(plan: Plan) -> list[str]:
         found.append("its distortion is not that of its mechanism")
     if not _covers(problem, mechanism):
         found.append("its bins do not cover the prior")
+    found += _implausible(plan)
     if plan.robust_to is not None:
         worst = accounting.risk(problem, mechanism, tolerance=plan.robust_to[1]).value
         if plan.robust_risk is None or abs(worst - plan.robust_risk) > 1e-6 * max(plan.robust_risk, 1e-9):
@@ -392,6 +413,38 @@ def _contradictions(plan: Plan) -> list[str]:
     how = treatment(problem)
     if mode_of(problem, how.kind, _direction(mechanism)) != plan.mode:
         found.append("its mode does not keep the declared structure")
+    return found
+
+
+_KINDS: dict[str, tuple[type[Mechanism], ...]] = {
+    "interval": (Interval, Scaling),
+    "dynamic": (Partition,),
+    "greedy": (Partition,),
+    "layered": (Cells,),
+    "layered-comb": (Cells,),
+    "comb": (Comb, Cells),
+    "optimal": (Cells, Partition),
+}
+"""What each method can end with."""
+
+
+def _implausible(plan: Plan) -> list[str]:
+    """Numbers beside the risk that cannot be: they are for comparison, but readers believe them."""
+    found, slack = [], 1 + 1e-6
+    constant = gamma(plan.problem)
+    if abs(plan.gamma - constant) > 1e-6 * constant:
+        found.append("its gamma is not that of its problem")
+    if not 0 <= plan.lower_bound <= plan.distortion * slack:
+        found.append("its lower bound is above its distortion, or below 0")
+    if plan.optimum is not None and plan.optimum > plan.distortion * slack:
+        found.append("it distorts less than its optimum")
+    if plan.optimum_kind not in (None, "exact", "grid"):
+        found.append("its optimum is of a kind that this version does not know")
+    proof = plan.certificate
+    if proof is not None and (proof.cells < 1 or not 0 <= proof.least_risk <= plan.risk * slack):
+        found.append("its certificate is above its risk")
+    if not isinstance(plan.mechanism, _KINDS[plan.method]):
+        found.append("its method does not make such mechanisms")
     return found
 
 

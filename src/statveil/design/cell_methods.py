@@ -172,7 +172,8 @@ def _for_risk(method: CellMethod, goal: MaxRisk) -> Mechanism:
     low, high = designer.least_budget, designer.most_budget
     found = method.within(high * (1 + 1e-9))
     if found is None or not meets(risk(problem, found).value, goal):
-        raise unreachable(goal.value, 1.0 if found is None else risk(problem, found).value)
+        least = 1.0 if found is None else risk(problem, found).value
+        raise unreachable(goal.value, least, "by this method on this grid")
     high = min(high, distortion(problem, found))
     close, step = _ENOUGH_PROGRAMME, 0
     if method.name != "optimal":

@@ -140,8 +140,10 @@ def _comb(request: Request) -> Choice:
     """The comb of a line; where one parameter has a density, blocks that follow it may be better."""
     problem = request.problem
     alone = isinstance(problem.prior, Box) and len(problem.box.free) == 1
-    options: list[Callable[[], Choice]] = [lambda: _line_comb(request)]
-    if alone and not problem.box.axes[problem.box.free[0]].flat and request.slope is None:
+    if request.on_grid and not alone:
+        raise ProblemError("a release on the grid is for one uncertain parameter; leave it out, or state the others.")
+    options: list[Callable[[], Choice]] = [] if request.on_grid else [lambda: _line_comb(request)]
+    if request.on_grid or (alone and not problem.box.axes[problem.box.free[0]].flat and request.slope is None):
         options.append(lambda: _on_cells(request, "comb"))
     return _best_of(request, options)
 

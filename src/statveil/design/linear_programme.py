@@ -30,11 +30,12 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 Progress = Callable[[str], None]
 
-_ROUNDS = 40
 _SAVES = 1e-4
 """A run is added if mass costs this share less there; 1e-6 where the solver itself has priced it."""
 _SAVES_PRICED = 1e-6
 _AT_ONCE = 12
+_STALLED = {True: 8, False: 3}
+"""After so many rounds without a lower risk the proof, wanted or not, stays as good as it is."""
 _ROUNDING = 1e-12
 _LEAST = 1e-9
 _THRESHOLDS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
@@ -83,10 +84,10 @@ def solve_programme(
     """
     check_runs(grid)
     limits = _checked(caps)
-    best, rest = _with_enough_runs(grid, limits, certify, progress)
+    best, rest, runs = _with_enough_runs(grid, limits, certify, progress)
     assignment = _assignment(grid, best)
     # one more programme, whose answer has few entries
-    sparse = optimum(grid, np.unique(best.run), _tightened(limits), gap=1e-10, sparse=True)
+    sparse = optimum(grid, runs, _tightened(limits), gap=1e-10, sparse=True)
     if sparse is not None:
         thinner = _thinned(grid, limits, _assignment(grid, sparse))
         if _meets(grid, limits, thinner) and risk_of(grid, thinner) <= risk_of(grid, assignment) * (1 + 2 * _SPARE):
@@ -144,7 +145,7 @@ def check(grid: CellGrid, solution: Solution) -> list[str]:
 
 def rounded(grid: CellGrid, solution: Solution) -> Assignment | None:
     """An assignment with one release a cell at no more than 1.01 times the risk; ``None`` where none was found."""
-    found = one_release_a_cell(grid, solution.assignment, enough=lambda risk: risk <= (1 + 0.2 * _MORE) * solution.risk)
+    found = one_release_a_cell(grid, solution.assignment, enough=lambda risk: risk <= (1 + 0.3 * _MORE) * solution.risk)
     close = risk_of(grid, found) <= (1 + _MORE) * solution.risk
     return found if close and _meets(grid, solution.certificate.caps, found) else None
 
@@ -152,38 +153,48 @@ def rounded(grid: CellGrid, solution: Solution) -> Assignment | None:
 # --- more and more runs -------------------------------------------------------------------------------
 def _with_enough_runs(
     grid: CellGrid, limits: Caps, certify: bool, progress: Progress | None
-) -> tuple[Optimum, Priced | None]:
-    """The best mechanism with so many runs that no other one would help, and what proves that of the others."""
+) -> tuple[Optimum, Priced | None, Index]:
+    """The best mechanism with so many runs that no other one helps, what proves that of the others, and runs that do.
+
+    The prices need more runs than the mechanism: the last are the first runs whose best mechanism is no worse.
+    """
     every, runs = runs_of(grid), first_runs(grid)
     in_full = certify or bool(limits) or len(branches(grid)) > 1  # combs are not all where two branches overlap
-    for turn in range(_ROUNDS):
+    least, enough, turn, since = np.inf, runs, 0, 0
+    while True:  # with more runs each time
+        turn += 1
         best = optimum(grid, runs, _tightened(limits), gap=1e-7)
         if best is None:
             if len(runs) == len(every):
                 raise _out_of_reach(grid, limits)
             runs = every
             continue
+        risk = risk_of(grid, _assignment(grid, best))
+        if risk < least * (1 - _SPARE):
+            least, enough, since = risk, runs, turn
         if progress is not None:
-            risk = risk_of(grid, _assignment(grid, best))
-            progress(f"linear programme, round {turn + 1}: {len(runs)} of {len(every)} releases, risk {risk:.4f}")
+            progress(f"linear programme, round {turn}: {len(runs)} of {len(every)} releases, risk {risk:.4f}")
         missing = np.setdiff1d(every, runs)
         if not len(missing):
-            return best, None
-        rest = None
+            return best, None, enough
         saves = comb_worth(grid, best.price, missing) - 1 if not limits else np.zeros(len(missing))
-        wanted = np.count_nonzero(saves > _SAVES)
-        if not wanted and in_full:
+        wanted = int(np.count_nonzero(saves > _SAVES))
+        stalled = turn - since >= _STALLED[certify]
+        if wanted and not stalled:
+            # the worst of them; their neighbours often stop being worth it
+            wanted = min(wanted, max(_AT_ONCE, wanted // 3))
+        elif in_full:
             rest = priced(grid, missing, limits, best.price, best.cap_prices)
             if rest is None:
                 runs = every
                 continue
             saves = rest.worth - 1
-            wanted = np.count_nonzero(saves > _SAVES_PRICED)
-        if not wanted or turn == _ROUNDS - 1:
-            return best, rest
-        # the worst of them; their neighbours often stop being worth it
-        runs = np.union1d(runs, missing[np.argsort(-saves)[: min(wanted, max(_AT_ONCE, wanted // 3))]])
-    raise _out_of_reach(grid, limits)
+            wanted = int(np.count_nonzero(saves > _SAVES_PRICED))
+            if not wanted or stalled:
+                return best, rest, enough
+        else:
+            return best, None, enough
+        runs = np.union1d(runs, missing[np.argsort(-saves)[:wanted]])
 
 
 def _certificate(best: Optimum, rest: Priced | None, limits: Caps) -> Certificate:

@@ -17,7 +17,7 @@ Index = NDArray[np.int64]
 
 _DRAWS = 20
 _SWEEPS = 60
-_WARMTHS = (0.03, 0.1, 0.03)
+_WARMTHS = (0.03, 0.1, 0.03, 0.1)
 """By how much of a cell's mass moves may go wrong."""
 _NOISE = 1e-12
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from statveil.design.cell_designer import CellDesigner
 from statveil.design.comb_search import best_comb
@@ -15,13 +15,21 @@ from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 from statveil.theory.comb_layout import STRETCH
 
-__all__ = ["least_possible"]
+__all__ = ["Least", "least_possible", "one_line"]
 
 _CELLS, _MOST_WINDOWS, _STEPS = 96, 16, 6
 """Cells of the programme; ranges of more windows would need more; halvings of the budget."""
 
 
-def least_possible(problem: Problem, risk: float, *, low: float, high: float) -> float | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Least:
+    """The least distortion of a risk: of all mechanisms (``exact``), or of those on a grid (``grid``)."""
+
+    distortion: float
+    kind: str
+
+
+def least_possible(problem: Problem, risk: float, *, low: float, high: float) -> Least | None:
     """Least distortion of all randomised mechanisms with at most this risk; ``None`` where it is not known.
 
     On one line under a plain range the best comb is the best mechanism (docs/theory.md, combs), up to the hair that
@@ -31,16 +39,19 @@ def least_possible(problem: Problem, risk: float, *, low: float, high: float) ->
     if not 1e-9 <= risk < 1:
         return None
     try:
-        if _one_line(problem):
-            return best_comb(replace(problem, tolerance=problem.tolerance / STRETCH), MaxRisk(risk)).distortion
+        if one_line(problem):
+            found = best_comb(replace(problem, tolerance=problem.tolerance / STRETCH), MaxRisk(risk))
+            return Least(distortion=found.distortion, kind="exact")
         if isinstance(problem.prior, Box) and len(problem.box.free) == 1:
-            return _by_programme(problem, risk, low, high)
+            budget = _by_programme(problem, risk, low, high)
+            return None if budget is None else Least(distortion=budget, kind="grid")
     except StatveilError:
         return None
     return None
 
 
-def _one_line(problem: Problem) -> bool:
+def one_line(problem: Problem) -> bool:
+    """Whether all parameters lie on one line with a plain range."""
     if isinstance(problem.family, Categorical):
         return len(problem.family.params) == 2
     if not isinstance(problem.family, LocationScale) or not isinstance(problem.prior, Box):

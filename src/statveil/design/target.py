@@ -64,4 +64,4 @@ def target(*, max_risk: float | None = None, max_distortion: float | None = None
 
 def meets(risk: float, goal: MaxRisk) -> bool:
     """Whether a risk meets the target, where a rounding error of the last digits is no breach."""
-    return risk <= goal.value * (1 + 1e-12)
+    return risk <= goal.value * (1 + 1e-11)

@@ -104,7 +104,9 @@ class Comb(Mechanism):
     def _place(self, params: Mapping[str, ArrayLike]) -> _Place:
         """Where on its line, and in which block, each parameter lies."""
         back, ahead = self.keep.extent(params, self.direction)
-        length = np.maximum(ahead - back, 0.0)
+        # points of one line must agree on its length, or rounding errors would give them different layouts
+        grain = max(self.window * 2.0**-30, self._size * 2.0**-46)
+        length = np.round(np.maximum(ahead - back, 0.0) / grain) * grain
         found = layout(length, teeth=self.teeth, extent=self.extent, window=self.window)
         at = np.clip(-back, 0.0, length)
         index = np.clip(np.floor(at / np.where(found.block > 0, found.block, 1.0)), 0, found.count)
@@ -142,8 +144,13 @@ class Comb(Mechanism):
         released = {name: np.asarray(value, dtype=np.float64) for name, value in params.items()}
         exact = {name: released[name] + change * move for name, change in self.direction.items()}
         # sizes that the plan alone sets: how the last bits are rounded must not tell how far a parameter moved
-        size = max([self.extent, *(abs(bound) for _, bound in self.keep.limits)])
-        return released | apart({name: quiet(value, self.window, size) for name, value in exact.items()}, exact)
+        quieter = {name: quiet(value, self.window, self._size) for name, value in exact.items()}
+        return released | apart(quieter, exact)
+
+    @property
+    def _size(self) -> float:
+        """How large the numbers are."""
+        return max([self.extent, *(abs(bound) for _, bound in self.keep.limits)])
 
     def fibre(self, released: Mapping[str, NDArray[np.float64]], support: Support, nodes: int) -> Fibre:
         place = self._place(released)

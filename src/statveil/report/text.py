@@ -36,7 +36,8 @@ def describe_plan(plan: Plan) -> str:
         f"  limit       {plan.lower_bound:.6g}   no mechanism with this risk distorts less (gamma {plan.gamma:.6g})",
     ]
     if plan.efficiency is not None:
-        best = "" if plan.optimum is None else f"; the best possible mechanism distorts {plan.optimum:.6g}"
+        among = "the best possible mechanism" if plan.optimum_kind == "exact" else "the best mechanism on a grid"
+        best = "" if plan.optimum is None else f"; {among} distorts {plan.optimum:.6g}"
         lines.append(f"  efficiency  {plan.efficiency:.4g}   distortion over the limit, 1 is the least{best}")
     if plan.certificate is not None:
         proof = plan.certificate
@@ -91,7 +92,7 @@ def _honesty(plan: Plan) -> list[str]:
             f"{plan.spacing:.6g}. The risk does not fall for a guess that must be closer, and jumps where a guess may "
             "be so far off that it catches two teeth."
         )
-    elif "comb" in plan.method or plan.method == "optimal":
+    elif isinstance(plan.mechanism, Cells) and not plan.in_proportion:
         lines.append(
             "  note        values that share a release need not be neighbours: the risk need not fall for a guess that "
             "must be closer, and can jump for one that may be farther; the profile shows it."

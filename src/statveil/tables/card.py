@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from statveil.errors import FileError, StatveilError
+from statveil.mechanisms.cells import Cells
 from statveil.planning import Plan
 from statveil.tables.verification import LEAKS
 
@@ -131,7 +132,7 @@ def _assumptions(plan: Plan) -> list[str]:
             "risk is no smaller for a guess that must be closer than the tolerance, and jumps for one that may be "
             "farther."
         )
-    elif "comb" in plan.method or plan.method == "optimal":
+    elif isinstance(plan.mechanism, Cells) and not plan.in_proportion:
         lines.append(
             "The values of the statistic that share a release need not be neighbours: the risk need not be smaller for "
             "a guess that must be closer than the tolerance, and can jump for one that may be farther."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,14 +41,35 @@ def comb_axis_risk(
 
 
 def comb_sweep_risk(
-    sweep: Sweep, teeth: int, extent: float, window: float, attacker: float, *, quick: bool = False
+    sweep: Sweep,
+    teeth: int,
+    extent: float,
+    window: float,
+    attacker: float,
+    *,
+    inner: Callable[[Array], tuple[Array, Array]],
+    mass: float | None = None,
+    quick: bool = False,
 ) -> float:
-    """P(hit) on lines that sweep two parameters, rounded up by the difference to a coarser quadrature."""
+    """P(hit) on lines that sweep two parameters, rounded up by the difference to a coarser quadrature.
+
+    ``inner`` says where the belief's mass begins and ends on each line. ``mass`` is the whole of it, where known: what
+    the nodes miss, as of a narrow peak, then counts as hit.
+    """
+
+    def found(*, order: int, nodes: int, pieces: int, least: int) -> float:
+        hit, whole = _risk(
+            sweep, teeth, extent, window, attacker, inner=inner, order=order, nodes=nodes, pieces=pieces, least=least
+        )
+        if mass is not None:
+            return min(1.0, (hit + abs(mass - whole)) / mass)
+        return min(1.0, hit / whole) if whole > 0 else 1.0
+
     if quick:
-        return min(1.0, _risk(sweep, teeth, extent, window, attacker, order=3, nodes=5, least=48))
-    coarse = _risk(sweep, teeth, extent, window, attacker, order=4, nodes=8, least=96)
-    for least, nodes, enough in ((192, 12, 2e-4), (384, 16, 1.0)):
-        fine = _risk(sweep, teeth, extent, window, attacker, order=4, nodes=nodes, least=least)
+        return found(order=3, nodes=5, pieces=33, least=48)
+    coarse = found(order=4, nodes=8, pieces=33, least=96)
+    for least, nodes, pieces, enough in ((192, 12, 65, 2e-4), (384, 24, 257, 1.0)):
+        fine = found(order=4, nodes=nodes, pieces=pieces, least=least)
         gap = abs(fine - coarse)
         if gap <= enough:
             break
@@ -56,40 +78,54 @@ def comb_sweep_risk(
 
 
 def _risk(
-    sweep: Sweep, teeth: int, extent: float, window: float, attacker: float, *, order: int, nodes: int, least: int
-) -> float:
+    sweep: Sweep,
+    teeth: int,
+    extent: float,
+    window: float,
+    attacker: float,
+    *,
+    inner: Callable[[Array], tuple[Array, Array]],
+    order: int,
+    nodes: int,
+    pieces: int,
+    least: int,
+) -> tuple[float, float]:
+    """What the best windows catch, and the whole mass, as the nodes see them."""
     across, weights = panels(sweep.knots, order, least, 4 * least)
     enter, leave = sweep.chord(across)
     kept = leave - enter > 1e-12 * np.max(leave - enter)
     across, weights, enter, leave = across[kept], weights[kept], enter[kept], leave[kept]
+    first_mass, last_mass = inner(across)  # the layout is that of the whole line, the mass lies between these
     found = layout(leave - enter, teeth, extent, window)
     count = found.count.astype(np.int64)
     # every block of every line, then the rests
     line = np.repeat(np.arange(len(across)), count)
     first = np.repeat(np.cumsum(count) - count, count)
     start = enter[line] + (np.arange(len(line)) - first) * found.block[line]
+    held = (start < last_mass[line]) & (start + found.block[line] > first_mass[line])
     comb = found.spacing[line] > 0
     hit = [0.0]
     whole = [0.0]
     for kind, rows in (("comb", comb), ("interval", ~comb)):
-        chunk = max(1, _MOST_VALUES // (2 * nodes * teeth if kind == "comb" else 33))
-        index = np.flatnonzero(rows)
+        chunk = max(1, _MOST_VALUES // (2 * nodes * teeth if kind == "comb" else pieces))
+        index = np.flatnonzero(rows & held)
         for i in range(0, len(index), chunk):
             at = index[i : i + chunk]
             owner, begin, size = line[at], start[at], found.block[line[at]]
             if kind == "comb":
                 caught, mass = _combs(sweep, across[owner], begin, size, found.spacing[owner], attacker, nodes)
             else:
-                caught, mass = best_pieces(sweep, across[owner], begin, begin + size, attacker, 33)
+                low, high = np.maximum(begin, first_mass[owner]), np.minimum(begin + size, last_mass[owner])
+                caught, mass = best_pieces(sweep, across[owner], low, high, attacker, pieces)
             hit.append(math.fsum(weights[owner] * caught))
             whole.append(math.fsum(weights[owner] * mass))
-    rest = np.flatnonzero(found.rest > 0)
+    low, high = np.maximum(leave - found.rest, first_mass), np.minimum(leave, last_mass)
+    rest = np.flatnonzero((found.rest > 0) & (high > low))
     if len(rest):
-        begin = leave[rest] - found.rest[rest]
-        caught, mass = best_pieces(sweep, across[rest], begin, leave[rest], attacker, 33)
+        caught, mass = best_pieces(sweep, across[rest], low[rest], high[rest], attacker, pieces)
         hit.append(math.fsum(weights[rest] * caught))
         whole.append(math.fsum(weights[rest] * mass))
-    return math.fsum(hit) / math.fsum(whole)
+    return math.fsum(hit), math.fsum(whole)
 
 
 def _combs(

@@ -30,13 +30,23 @@ class Sweep:
     """Density times Jacobian at (transverse, binned) coordinates, up to a constant."""
 
 
-def sweep_risk(sweep: Sweep, edges: Array, window: float, *, quick: bool = False) -> float:
-    """P(hit), rounded up by the difference to a coarser quadrature (``quick``: one coarse pass)."""
+def sweep_risk(sweep: Sweep, edges: Array, window: float, *, mass: float | None = None, quick: bool = False) -> float:
+    """P(hit), rounded up by the difference to a coarser quadrature (``quick``: one coarse pass).
+
+    ``mass`` is the whole of the belief, where known: what the nodes miss, as of a narrow peak, counts as hit.
+    """
+
+    def found(*, order: int, nodes: int, least: int, most: int) -> float:
+        hit, whole = _risk(sweep, edges, window, order=order, nodes=nodes, least=least, most=most)
+        if mass is not None and not quick:
+            return (hit + abs(mass - whole)) / mass
+        return hit / whole if whole > 0 else 1.0
+
     if quick:
-        return min(1.0, _risk(sweep, edges, window, order=3, nodes=17, least=32, most=96))
-    coarse = _risk(sweep, edges, window, order=5, nodes=33, least=64, most=400)
+        return min(1.0, found(order=3, nodes=17, least=32, most=96))
+    coarse = found(order=5, nodes=33, least=64, most=400)
     for nodes, least, enough in ((65, 64, 1e-5), (129, 256, 1e-4), (257, 1024, 1.0)):
-        fine = _risk(sweep, edges, window, order=8, nodes=nodes, least=least, most=4 * least + 144)
+        fine = found(order=8, nodes=nodes, least=least, most=4 * least + 144)
         gap = abs(fine - coarse)
         if gap <= enough:
             break
@@ -56,7 +66,10 @@ def panels(knots: Array, order: int, least: int, most: int) -> tuple[Array, Arra
     return (middle[:, None] + half[:, None] * at).ravel(), (half[:, None] * weight).ravel()
 
 
-def _risk(sweep: Sweep, edges: Array, window: float, *, order: int, nodes: int, least: int, most: int) -> float:
+def _risk(
+    sweep: Sweep, edges: Array, window: float, *, order: int, nodes: int, least: int, most: int
+) -> tuple[float, float]:
+    """What the best windows catch, and the whole mass, as the nodes see them."""
     across, weights = panels(sweep.knots, order, least, most)
     enter, leave = sweep.chord(across)
     nodes = int(np.clip(512 // max(1, len(edges) - 1), 9, nodes)) // 4 * 4 + 1
@@ -73,7 +86,7 @@ def _risk(sweep: Sweep, edges: Array, window: float, *, order: int, nodes: int, 
         scale = weights[part][line]
         hit.append(math.fsum(scale * best))
         whole.append(math.fsum(scale * mass))
-    return math.fsum(hit) / math.fsum(whole)
+    return math.fsum(hit), math.fsum(whole)
 
 
 def best_pieces(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ def density_risk(
     bins: Bins,
     window: float,
     *,
+    mass: float | None = None,
     quick: bool = False,
 ) -> float:
     """P(hit) for bands along ``coordinate`` and lines along ``direction`` (coordinate . direction = 1).
@@ -41,7 +43,7 @@ def density_risk(
         share = (levels[:, None] - x) / (x_next - x)
     crossings = (y + share * (y_next - y))[(share > 0) & (share < 1)]
     sweep = parallel_lines(polygon, density, direction, coordinate, crossings)
-    return sweep_risk(sweep, edges, window, quick=quick)
+    return sweep_risk(sweep, edges, window, mass=mass, quick=quick)
 
 
 def comb_density_risk(
@@ -52,6 +54,8 @@ def comb_density_risk(
     combs: tuple[int, float, float],
     attacker: float,
     *,
+    core: Polygon,
+    mass: float | None = None,
     quick: bool = False,
 ) -> float:
     """P(hit) for ``combs`` (teeth, extent, window) on the lines along ``direction``."""
@@ -65,7 +69,16 @@ def comb_density_risk(
             found = knots(min(l0, l1), max(l0, l1), *combs, attacker)
             bends.append(y0 + (found - l0) / (l1 - l0) * (y1 - y0))
     sweep = parallel_lines(polygon, density, direction, coordinate, np.concatenate([at, *bends]))
-    return comb_sweep_risk(sweep, *combs, attacker, quick=quick)
+    u, v = _coordinates(core, direction, coordinate)  # quadrature where the mass is
+    inside = sweep.knots[(sweep.knots > v.min()) & (sweep.knots < v.max())]
+    return comb_sweep_risk(
+        replace(sweep, knots=np.sort(np.concatenate([v, inside]))),
+        *combs,
+        attacker,
+        inner=lambda at: chord(u, v, np.roll(u, -1), np.roll(v, -1), at),
+        mass=mass,
+        quick=quick,
+    )
 
 
 def parallel_lines(
