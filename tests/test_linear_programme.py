@@ -489,9 +489,11 @@ def test_cells_without_mass_have_a_release_too():
     assert found.gap < 3e-6
 
 
-def test_a_cell_over_the_budget_is_refused():
+def test_a_cell_over_the_budget_and_too_many_cells_are_refused():
     with pytest.raises(ProblemError, match="wider than the distortion budget"):
         solve_programme(cells(range(4), [1, 1, 1], 1.0, [0, 0, 2]))
+    with pytest.raises(ProblemError, match=r"at most 2,000 cells\. Got 2,001"):
+        solve_programme(even(2001, 1.0, 5))
 
 
 def test_scaling_the_secret_changes_nothing():

@@ -96,6 +96,8 @@ def inverted(view: View, nodes: int = _NODES) -> Inversion | None:
     except (ValueError, StatveilError):
         return None
     open_ = fibre.weight[0] > 0  # the others only fill the row
+    if not open_.any():
+        return None
     points = {name: np.broadcast_to(value, fibre.weight.shape)[0, open_] for name, value in fibre.points.items()}
     for name, value in released.items():  # parameters that the mechanism leaves alone
         points.setdefault(name, np.full(int(open_.sum()), float(value[0])))

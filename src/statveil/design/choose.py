@@ -88,7 +88,7 @@ def _best_of(request: Request, options: Sequence[Callable[[], Choice]]) -> Choic
 
 def _candidates(problem: Problem, goal: Target, slope: float | None, on_grid: bool, combs: bool) -> list[str]:
     """Methods that fit the problem; deterministic ones first, so that they win ties."""
-    closed = isinstance(problem.family, LocationScale | Categorical)
+    closed = _closed(problem)
     if isinstance(goal, BinWidth) or slope is not None:
         return ["interval"]
     alone = isinstance(problem.prior, Box) and len(problem.box.free) == 1
@@ -112,7 +112,7 @@ def _named(request: Request, method: str) -> Choice:
     elif method in ("dynamic", "greedy"):
         cells = request.cells or _CELLS[method]
         mechanism, how = design_partition(problem, goal, method, cells=cells, on_grid=request.on_grid, slope=slope)
-    elif method == "comb" and isinstance(problem.family, LocationScale | Categorical):
+    elif method == "comb" and _closed(problem):
         return _comb(request)
     elif method == "comb" and slope is None and line(problem).curve.turns:
         # combs stay on one side of a turn, bins need not
@@ -122,6 +122,11 @@ def _named(request: Request, method: str) -> Choice:
             raise ProblemError(f"a slope is for the method 'interval'. Got the method {method!r}; leave out the slope.")
         return _on_cells(request, method)
     return Choice(mechanism=mechanism, how=how, method=method)
+
+
+def _closed(problem: Problem) -> bool:
+    """Whether bins and combs have closed forms: the secret is linear in the parameters."""
+    return isinstance(problem.family, LocationScale | Categorical) and problem.secret.kind != "function"
 
 
 def _on_cells(request: Request, method: str) -> Choice:

@@ -114,53 +114,45 @@ def programme(grid: CellGrid, runs: Index, windows: Sequence[float], caps: Seque
 
     upper, equal = _Matrix(), _Matrix(height=n)
     equal.add(cells, np.arange(entries), 1.0)
-    most_at: list[tuple[int, int]] = []  # run and length of every z
-    rows: list[tuple[int, int, Array, Array]] = []
-    used = entries
-    heights: list[tuple[Index, int]] = []
-    for number, (run, size, offset) in enumerate(zip(runs.tolist(), sizes.tolist(), offsets.tolist(), strict=True)):
+    used = entries  # variables so far: the x, then the S of one run after another, the z at last
+    tried: list[tuple[int, int, Array, Array]] = []  # run, number of the length, starts and stops: one z each
+    for run, size, offset in zip(runs.tolist(), sizes.tolist(), offsets.tolist(), strict=True):
         part, x = slice(run, run + size), np.arange(offset, offset + size)
-        low, high = values[low_at[part]], values[high_at[part]]
-        tried = [candidates(low, high, length) for length in lengths]
-        sums = np.zeros(0, dtype=np.int64)
-        if any(len(start) > 1 for start, _ in tried):
-            scale, piece, cell, share = _pieces(low_at[part], high_at[part], values)
-            sums = used + np.arange(scale.after[-1])
-            used += len(sums)
-            # S of a piece = S of the piece below + what the cells have in it
-            row = equal.height + np.arange(len(sums))
-            equal.add(row, sums, 1.0)
-            equal.add(row[1:], sums[:-1], -1.0)
-            equal.add(equal.height + piece, x[cell], -share)
-            equal.height += len(sums)
-        for which, (start, stop) in enumerate(tried):
-            if len(start) > 1:
-                # cells that fit the window a whole number of times give most windows twice
-                new = np.concatenate([[True], np.diff(start) > _SAME * lengths[which]])
-                start, stop = start[new], stop[new]
+        low, high = low_at[part], high_at[part]
+        scale = None
+        for which, length in enumerate(lengths):
+            start, stop = _distinct(*candidates(values[low], values[high], length), length)
+            tried.append((run, which, start, stop))
             row = upper.height + np.arange(len(start))
+            upper.height += len(start)
             if len(start) == 1:  # the window holds the whole run
                 upper.add(row, x, 1.0)
-            else:
-                for at, sign in ((stop, 1.0), (start, -1.0)):
-                    below, share = scale.place(at, stop=sign > 0)
-                    inner = below > 0
-                    upper.add(row[inner], sums[below[inner] - 1], sign * (1 - share[inner]))
-                    inner = share > 0
-                    upper.add(row[inner], sums[below[inner]], sign * share[inner])
-            heights.append((row, len(most_at)))
-            most_at.append((number, which))
-            rows.append((run, which, start, stop))
-            upper.height += len(start)
-    for row, z in heights:
-        upper.add(row, used + z, -1.0)
-    of = np.array([which for _, which in most_at])
+                continue
+            if scale is None:
+                scale, piece, cell, share = _pieces(low, high, values)
+                sums = used + np.arange(scale.after[-1])
+                used += len(sums)
+                # S of a piece = S of the piece below + what the cells have in it
+                here = equal.height + np.arange(len(sums))
+                equal.add(here, sums, 1.0)
+                equal.add(here[1:], sums[:-1], -1.0)
+                equal.add(here[piece], x[cell], -share)
+                equal.height += len(sums)
+            for at, sign in ((stop, 1.0), (start, -1.0)):
+                below, share = scale.place(at, stop=sign > 0)
+                inner = below > 0
+                upper.add(row[inner], sums[below[inner] - 1], sign * (1 - share[inner]))
+                inner = share > 0
+                upper.add(row[inner], sums[below[inner]], sign * share[inner])
+    counts = [len(start) for _, _, start, _ in tried]
+    upper.add(np.arange(upper.height), used + np.repeat(np.arange(len(tried)), counts), -1.0)
+    lengths_of = np.array([which for _, which, _, _ in tried])
     for which in range(1, len(lengths)):
-        upper.add(upper.height, used + np.flatnonzero(of == which), 1.0)
+        upper.add(upper.height, used + np.flatnonzero(lengths_of == which), 1.0)
         upper.height += 1
-    width = used + len(most_at)
+    width = used + len(tried)
     cost = np.zeros(width)
-    cost[used:] = of == 0
+    cost[used:] = lengths_of == 0
     return Programme(
         cost=cost,
         upper=upper.finished(width),
@@ -170,12 +162,18 @@ def programme(grid: CellGrid, runs: Index, windows: Sequence[float], caps: Seque
         cell=cells,
         run=np.repeat(runs, sizes),
         windows=Rows(
-            run=np.concatenate([np.full(len(start), run) for run, _, start, _ in rows]),
-            length=np.concatenate([np.full(len(start), which) for _, which, start, _ in rows]),
-            start=np.concatenate([start for _, _, start, _ in rows]),
-            stop=np.concatenate([stop for _, _, _, stop in rows]),
+            run=np.repeat([run for run, _, _, _ in tried], counts),
+            length=np.repeat(lengths_of, counts),
+            start=np.concatenate([start for _, _, start, _ in tried]),
+            stop=np.concatenate([stop for _, _, _, stop in tried]),
         ),
     )
+
+
+def _distinct(start: Array, stop: Array, length: float) -> tuple[Array, Array]:
+    """Windows without repetitions: cells that fit the window a whole number of times give most of them twice."""
+    new = np.concatenate([[True], np.diff(start) > _SAME * length])
+    return start[new], stop[new]
 
 
 def _levels(grid: CellGrid, length: float) -> tuple[Index, Index, Array]:
