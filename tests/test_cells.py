@@ -214,3 +214,16 @@ def test_distortion_is_the_farthest_end_of_a_cell():
     problem = CASES["flat"]
     mechanism = cells([2.0, 10.0, 30.0], [9.0, 20.0], [[(0, 0.5), (1, 0.5)], [(1, 1.0)]])
     assert accounting.distortion(problem, mechanism) == pytest.approx(18.0)  # from 2 to 20
+
+
+@pytest.mark.parametrize("width", [1e-3, 1e-7, 1e-9, 1e-12, 1e-14])
+def test_a_very_narrow_cell_is_counted_in_full(width):
+    """Masses .3, .4, .3 on [0, .3], a sliver, and the rest up to 1; the best window starts at 0."""
+    from statveil.theory.risk.cells import _best_window
+
+    low, high = np.array([0.0, 0.3, 0.3 + width]), np.array([0.3, 0.3 + width, 1.0])
+    mass = np.array([0.3, 0.4, 0.3])
+    # from x to x + .5 with x <= .3: (.3 - x) / .3 * .3 + .4 + .3 * (x + .2 - width) / (.7 - width), best at x = 0
+    best = 0.3 + 0.4 + 0.3 * (0.2 - width) / (0.7 - width)
+    found = _best_window(low, high, mass, 0.5)
+    assert best - 1e-12 <= found <= best + 1e-6

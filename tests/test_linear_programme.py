@@ -528,7 +528,7 @@ def geometric(n, budget, tolerance=0.25):
 
 
 def test_the_mean_of_a_geometric_column():
-    """About .60 (docs/theory.md, the true optimum on a grid); the best partition into intervals has .872."""
+    """About .60; the best partition into intervals has .872."""
     grid = geometric(240, 0.3)
     found = solve_programme(grid)
     assert 0.595 < found.lower_bound <= found.risk < 0.615

@@ -2,7 +2,7 @@
 
 Every mechanism within the distortion budget sends each cell, at random, to runs that hold it. The risk is the sum over
 the runs of the most that one window of the secret catches there, which makes the best mechanism a linear programme
-(docs/theory.md, the true optimum on a grid).
+(docs/theory.md, the best mechanism on a grid).
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,18 +126,25 @@ def _best_window(low: Array, high: Array, mass: Array, window: float) -> float:
     """Largest mass in a closed window, each mass spread evenly over its interval."""
     if float(high.max()) - float(low.min()) <= window:
         return float(mass.sum())
-    starts = np.concatenate([low, high - window])
-    point = high <= low
+    # in a very narrow cell a slope would cancel; as a point it counts in full where a window touches it
+    point = high - low <= 1e-6 * window
+    starts = np.concatenate([low, high - window, high[point], low[point] - window])
     best = _below(low[~point], high[~point], mass[~point], starts + window) - _below(
         low[~point], high[~point], mass[~point], starts
     )
     if np.any(point):
-        order = np.argsort(low[point])
-        at, total = low[point][order], np.concatenate([[0.0], np.cumsum(mass[point][order])])
-        slack = 1e-12 * np.abs(starts)
-        held = np.searchsorted(at, starts + window + slack, side="right")
-        best = best + total[held] - total[np.searchsorted(at, starts - slack, side="left")]
+        reached = _held(low[point], mass[point], starts + window, side="right")
+        best = best + reached - _held(high[point], mass[point], starts, side="left")
     return float(best.max())
+
+
+def _held(at: Array, mass: Array, upto: Array, *, side: Literal["left", "right"]) -> Array:
+    """Mass of the points below (or, at the right, up to) each value; a rounding error counts against ourselves."""
+    order = np.argsort(at)
+    total = np.concatenate([[0.0], np.cumsum(mass[order])])
+    slack = 1e-12 * np.abs(upto) * (1.0 if side == "right" else -1.0)
+    held: Array = total[np.searchsorted(at[order], upto + slack, side=side)]
+    return held
 
 
 def _whole_cells(low: Array, high: Array, mass: Array, window: float) -> float:
