@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 import statveil as sv
 from statveil import accounting
 from statveil.cli.main import run
+from statveil.contradictions import contradictions
 from statveil.design.choose import choose
 from statveil.design.target import MaxDistortion
 from statveil.mechanisms.comb import Comb
-from statveil.planning import Plan, contradictions
+from statveil.planning import Plan
 
 NORMAL = sv.Density("norm", (50, 12), low=0, high=100)
 

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import statveil as sv
+from statveil.contradictions import contradictions
 from statveil.design.choose import METHODS
-from statveil.planning import contradictions
 
 NORMAL = sv.Density("norm", (40, 80 / 6), low=0, high=80)
 

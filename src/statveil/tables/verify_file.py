@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from statveil.contradictions import contradictions
 from statveil.errors import FileError, StatveilError
-from statveil.planning import Plan, contradictions
+from statveil.planning import Plan
 from statveil.problem.secrets.quantile import Quantile
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.card import card_path, make_card, plan_of, read_card

@@ -1,0 +1,96 @@
+"""What a plan says of itself that its problem and mechanism do not bear out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from statveil import accounting
+from statveil.design.treatment import mode_of, treatment
+from statveil.mechanisms.cells import Cells
+from statveil.mechanisms.comb import Comb
+from statveil.mechanisms.interval import Interval
+from statveil.mechanisms.mechanism import Mechanism
+from statveil.mechanisms.partition import Partition
+from statveil.mechanisms.scaling import Scaling
+from statveil.planning import Plan, direction_of
+from statveil.problem.prior import Box
+from statveil.problem.problem import Problem
+from statveil.theory.gamma import gamma
+
+__all__ = ["contradictions"]
+
+
+def contradictions(plan: Plan) -> list[str]:
+    """What a plan says of itself that its problem and mechanism do not bear out; empty for a plan of ours."""
+    with np.errstate(all="ignore"):  # a plan that someone wrote may hold any number
+        return _contradictions(plan)
+
+
+def _contradictions(plan: Plan) -> list[str]:
+    problem, mechanism = plan.problem, plan.mechanism
+    found = []
+    if abs(accounting.risk(problem, mechanism).value - plan.risk) > 1e-6 * max(plan.risk, 1e-9):
+        found.append("its risk is not that of its mechanism")
+    if abs(accounting.distortion(problem, mechanism) - plan.distortion) > 1e-6 * max(plan.distortion, 1e-300):
+        found.append("its distortion is not that of its mechanism")
+    if not _covers(problem, mechanism):
+        found.append("its bins do not cover the prior")
+    found += _implausible(plan)
+    if plan.robust_to is not None:
+        worst = accounting.risk(problem, mechanism, tolerance=plan.robust_to[1]).value
+        if plan.robust_risk is None or abs(worst - plan.robust_risk) > 1e-6 * max(plan.robust_risk, 1e-9):
+            found.append("its risk within the tolerances that it is said to be robust to is another one")
+    how = treatment(problem)
+    if mode_of(problem, how.kind, direction_of(mechanism)) != plan.mode:
+        found.append("its mode does not keep the declared structure")
+    return found
+
+
+_KINDS: dict[str, tuple[type[Mechanism], ...]] = {
+    "interval": (Interval, Scaling),
+    "dynamic": (Partition,),
+    "greedy": (Partition,),
+    "layered": (Cells,),
+    "layered-comb": (Cells,),
+    "comb": (Comb, Cells),
+    "optimal": (Cells, Partition),
+}
+"""What each method can end with."""
+
+
+def _implausible(plan: Plan) -> list[str]:
+    """Numbers beside the risk that cannot be: they are for comparison, but readers believe them."""
+    found, slack = [], 1 + 1e-6
+    constant = gamma(plan.problem)
+    if abs(plan.gamma - constant) > 1e-6 * constant:
+        found.append("its gamma is not that of its problem")
+    if not 0 <= plan.lower_bound <= plan.distortion * slack:
+        found.append("its lower bound is above its distortion, or below 0")
+    if plan.optimum is not None and plan.optimum > plan.distortion * slack:
+        found.append("it distorts less than its optimum")
+    if plan.optimum_kind not in (None, "exact", "grid"):
+        found.append("its optimum is of a kind that this version does not know")
+    proof = plan.certificate
+    if proof is not None and (proof.cells < 1 or not 0 <= proof.least_risk <= plan.risk * slack):
+        found.append("its certificate is above its risk")
+    if not isinstance(plan.mechanism, _KINDS[plan.method]):
+        found.append("its method does not make such mechanisms")
+    return found
+
+
+def _covers(problem: Problem, mechanism: Mechanism) -> bool:
+    """Whether the bins of one parameter begin and end where the prior does."""
+    if isinstance(mechanism, Comb):
+        return mechanism.keep == problem.support
+    if isinstance(mechanism, Partition | Cells):
+        name, low, high = mechanism.parameter, mechanism.edges[0], mechanism.edges[-1]
+    elif isinstance(mechanism, Interval) and list(mechanism.coordinate.values()) == [1.0]:
+        (name,) = mechanism.coordinate
+        low, high = mechanism.bins.low, mechanism.bins.high
+    else:
+        return True
+    start, stop = (
+        (0.0, 1.0) if not isinstance(problem.prior, Box) else (problem.box.axes[name].low, problem.box.axes[name].high)
+    )
+    slack = 1e-9 * max(abs(start), abs(stop))
+    return abs(low - start) <= slack and abs(high - stop) <= slack
