@@ -26,8 +26,8 @@ from statveil.mechanisms.mechanism import Mechanism, mechanism_from_json
 from statveil.mechanisms.partition import Partition
 from statveil.mechanisms.scaling import Scaling
 from statveil.numbers import check_seed, number, positive
-from statveil.problem.location_scale import Form, LocationScale, evaluate
-from statveil.problem.prior import Box
+from statveil.problem.location_scale import Form, LocationScale
+from statveil.problem.parameters import checked_parameters
 from statveil.problem.problem import Problem
 from statveil.published import published_bound
 from statveil.simulation import Rate, play
@@ -174,7 +174,7 @@ class Plan:
         A publicly known parameter may be left out. A randomised plan needs a ``seed``, which must stay secret: who
         knows it, or sees several releases of the same parameter, learns more than the plan says.
         """
-        given = _checked(self.problem, params)
+        given = checked_parameters(self.problem, params)
         chance = None
         if self.randomised and seed is not None:
             # a stream of its own, apart from those that redraw rows
@@ -185,11 +185,11 @@ class Plan:
 
     def check(self, **params: ArrayLike) -> None:
         """Refuse parameters outside the prior, naming the side and never the value."""
-        _checked(self.problem, params)
+        checked_parameters(self.problem, params)
 
     def nearest(self, **params: ArrayLike) -> Applied:
         """The release nearest to parameters that were measured on a released column."""
-        released = self.mechanism.snap(_checked(self.problem, params))
+        released = self.mechanism.snap(checked_parameters(self.problem, params))
         return Applied(released=released, secret=self.problem.secret_of(released))
 
     def risk_profile(self, tolerances: Sequence[float]) -> list[tuple[float, float]]:
@@ -421,51 +421,3 @@ def simulate(
     """
     source = np.random.default_rng(None if seed is None else check_seed(seed)) if rng is None else rng
     return play(plan.problem, plan.mechanism, trials=trials, rng=source, confidence=confidence)
-
-
-def _checked(problem: Problem, params: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float64]]:
-    """Parameters by name, finite, of one shape, inside the prior."""
-    names = [param.name for param in problem.family.params]
-    for name in params:
-        if name not in names:
-            raise ProblemError(unknown_name(f"parameter of {problem.family.name!r}", name, names))
-    known = {}
-    if isinstance(problem.prior, Box):
-        known = {name: axis.low for name, axis in problem.prior.axes.items() if axis.known}
-    missing = [name for name in names if name not in params and name not in known]
-    if missing:
-        raise ProblemError(f"the parameters {', '.join(missing)} are missing; give a value for each.")
-    try:
-        values = {name: np.asarray(params.get(name, known.get(name, 0.0)), dtype=np.float64) for name in names}
-        shape = np.broadcast_shapes(*(value.shape for value in values.values()))
-    except (TypeError, ValueError):
-        raise ProblemError("parameters must be numbers, or arrays of numbers of one shape.") from None
-    for name, value in values.items():
-        if not np.all(np.isfinite(value)):
-            raise ProblemError(f"the parameter {name!r} must be finite; remove NaN and infinite values.")
-    full = {name: np.broadcast_to(value, shape) for name, value in values.items()}
-    _check_inside(problem, full)
-    return full
-
-
-def _check_inside(problem: Problem, params: Mapping[str, NDArray[np.float64]]) -> None:
-    """Refuse parameters outside the prior, naming the side and never the value."""
-    why = "The plan guarantees nothing there, and widening the prior after looking at the data would leak."
-    if isinstance(problem.prior, Box):
-        for name, axis in problem.prior.axes.items():
-            slack = 1e-9 * max(axis.width, abs(axis.low), abs(axis.high))
-            if np.any(params[name] < axis.low - slack):
-                raise ProblemError(f"{name!r} lies below the prior's range. {why}")
-            if np.any(params[name] > axis.high + slack):
-                raise ProblemError(f"{name!r} lies above the prior's range. {why}")
-    else:
-        total = np.sum(np.stack(list(params.values())), axis=0)
-        if np.any(np.abs(total - 1) > 1e-9):
-            raise ProblemError("the shares must add up to 1; normalise them.")
-    size = max(1.0, *(float(np.max(np.abs(value), initial=0.0)) for value in params.values()))
-    open_sides = all(np.all(evaluate(form, params) > 0) for form in problem.family.constraints)
-    if not (open_sides and np.all(problem.support.contains(params, slack=1e-9 * size))):
-        raise ProblemError(
-            f"the parameters lie outside what {problem.family.name!r} allows"
-            f"{f' ({problem.family.constraint_doc})' if problem.family.constraints else ''}. {why}"
-        )

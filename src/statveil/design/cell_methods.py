@@ -23,10 +23,7 @@ from statveil.mechanisms.mechanism import Mechanism
 from statveil.numbers import number, positive
 from statveil.problem.problem import Problem
 
-__all__ = ["CELL_METHODS", "CellMethod", "Certified", "design_cells"]
-
-CELL_METHODS = ("layered", "comb", "layered-comb", "optimal")
-"""Methods that work on cells."""
+__all__ = ["CellMethod", "Certified", "design_cells"]
 
 Progress = Callable[[str], None]
 
