@@ -168,13 +168,17 @@ class Plan:
         """Whether a release depends on secret randomness too, so that the same column must not be released twice."""
         return self.mechanism.randomised
 
-    def apply(self, *, seed: int | None = None, **params: ArrayLike) -> Applied:
+    def apply(
+        self, params: Mapping[str, ArrayLike] | None = None, /, *, seed: int | None = None, **named: ArrayLike
+    ) -> Applied:
         """The paper's online phase: parameters in, released parameters out, of any shape.
 
-        A publicly known parameter may be left out. A randomised plan needs a ``seed``, which must stay secret: who
-        knows it, or sees several releases of the same parameter, learns more than the plan says.
+        They are given by name, as keywords or as one mapping; a mapping serves names that no keyword can have, such as
+        a category called ``seed``. A publicly known parameter may be left out. A randomised plan needs a ``seed``,
+        which must stay secret: who knows it, or sees several releases of the same parameter, learns more than the plan
+        says.
         """
-        given = checked_parameters(self.problem, params)
+        given = checked_parameters(self.problem, _together(params, named))
         chance = None
         if self.randomised and seed is not None:
             # a stream of its own, apart from those that redraw rows
@@ -183,13 +187,13 @@ class Plan:
         released = self.mechanism.release(given, chance)
         return Applied(released=released, secret=self.problem.secret_of(released))
 
-    def check(self, **params: ArrayLike) -> None:
+    def check(self, params: Mapping[str, ArrayLike] | None = None, /, **named: ArrayLike) -> None:
         """Refuse parameters outside the prior, naming the side and never the value."""
-        checked_parameters(self.problem, params)
+        checked_parameters(self.problem, _together(params, named))
 
-    def nearest(self, **params: ArrayLike) -> Applied:
+    def nearest(self, params: Mapping[str, ArrayLike] | None = None, /, **named: ArrayLike) -> Applied:
         """The release nearest to parameters that were measured on a released column."""
-        released = self.mechanism.snap(checked_parameters(self.problem, params))
+        released = self.mechanism.snap(checked_parameters(self.problem, _together(params, named)))
         return Applied(released=released, secret=self.problem.secret_of(released))
 
     def risk_profile(self, tolerances: Sequence[float]) -> list[tuple[float, float]]:
@@ -367,6 +371,19 @@ def plan(
         robust_to=robust,
         robust_risk=None if robust is None else _capped(accounting.risk(asked, mechanism).value, goal, mechanism),
     )
+
+
+def _together(params: Mapping[str, ArrayLike] | None, named: Mapping[str, ArrayLike]) -> dict[str, ArrayLike]:
+    """Parameters given as a mapping, as keywords, or both."""
+    if params is not None and not isinstance(params, Mapping):
+        raise ProblemError(
+            f"parameters go by name, as in plan.apply(mean=103) or plan.apply({{'mean': 103}}). Got a value of type "
+            f"{type(params).__name__}."
+        )
+    twice = sorted(str(name) for name in (params or {}) if name in named)
+    if twice:
+        raise ProblemError(f"the parameters {', '.join(twice)} are given twice; keep one of them.")
+    return {**(params or {}), **named}
 
 
 def _capped(risk: float, goal: Target, mechanism: Mechanism) -> float:

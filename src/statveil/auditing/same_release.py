@@ -24,7 +24,7 @@ def check_is_release(plan: Plan, original: AuditTable, released: AuditTable) -> 
     rows = max(int(np.count_nonzero(np.isfinite(original.column))), 1)
     try:
         params = _parameters(plan, original, before)
-        plan.check(**params)
+        plan.check(params)
         wanted = plan.problem.secret_of(plan.mechanism.possible(params))
     except StatveilError as error:
         raise TableError(f"the original cannot be released under this plan: {error}") from None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from statveil.cli.options import echo_json, json_option
@@ -21,14 +19,14 @@ __all__ = ["command"]
 @json_option
 def command(plan_file: str, at: str, seed: int | None, as_json: bool) -> None:
     """Released parameter of a parameter, and the secret's value at the release."""
-    point: dict[str, Any] = dict(parse_point(at))
+    point = parse_point(at)
     plan = load_plan(plan_file)
     if plan.randomised and seed is None:
         raise ProblemError(
             "this plan releases at random: give --seed N with a number that stays secret, and use it only once for a "
             "column ('statveil release' draws its own)."
         )
-    done = plan.apply(seed=seed, **point)
+    done = plan.apply(point, seed=seed)
     released = {name: float(value) for name, value in done.released.items()}
     if as_json:
         echo_json({"released": released, "secret": float(done.secret)})

@@ -90,7 +90,7 @@ def parse_priors(texts: Sequence[str]) -> Box | None:
         if name in axes:
             raise ProblemError(f"the prior of {name!r} is given twice; keep one of them.")
         axes[name] = axis
-    return Box(**axes) if axes else None
+    return Box(axes) if axes else None
 
 
 def _parse_prior(text: str) -> tuple[str, Axis]:

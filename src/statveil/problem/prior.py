@@ -19,7 +19,10 @@ from statveil.problem.priors.flat import Flat
 from statveil.problem.priors.known import Known
 from statveil.problem.support import Support
 
-__all__ = ["Box", "Prior", "Simplex", "prior_from_json"]
+__all__ = ["Belief", "Box", "Prior", "Simplex", "prior_from_json"]
+
+Belief = Axis | tuple[float, float] | float
+"""What may be said of one parameter: a range, a known value, or a density."""
 
 
 class Prior(ABC):
@@ -61,17 +64,20 @@ class Prior(ABC):
 class Box(Prior):
     """Independent beliefs about each parameter.
 
-    Each parameter is given by name: a pair is a uniform range, a number is a known value, anything else is
-    one of ``Density``, ``Table``, ``Lipschitz``, ``Elicited``.
+    Each parameter is given by name, as a keyword or in one mapping: a pair is a uniform range, a number is a known
+    value, anything else is one of ``Density``, ``Table``, ``Lipschitz``, ``Elicited``.
 
     >>> Box(mu=(0, 200), sigma=1)
     Box(mu=Flat(low=0.0, high=200.0), sigma=Known(value=1.0))
+    >>> Box({"mu": (0, 200), "sigma": 1}) == Box(mu=(0, 200), sigma=1)
+    True
     """
 
     kind: ClassVar[str] = "box"
 
-    def __init__(self, **axes: Axis | tuple[float, float] | float) -> None:
-        self.axes: dict[str, Axis] = {name: _axis(name, value) for name, value in axes.items()}
+    def __init__(self, axes: Mapping[str, Belief] | None = None, /, **named: Belief) -> None:
+        given = {**(axes or {}), **named}
+        self.axes: dict[str, Axis] = {name: _axis(name, value) for name, value in given.items()}
 
     def __repr__(self) -> str:
         return f"Box({', '.join(f'{name}={axis!r}' for name, axis in self.axes.items())})"
@@ -92,7 +98,7 @@ class Box(Prior):
                 f"the prior says nothing about {', '.join(map(repr, missing))}. The family {family.name!r} needs "
                 f"{', '.join(names)}; add a range such as {missing[0]}=LO:HI, or {missing[0]}=X if it is known."
             )
-        fitted = Box(**{param.name: self.axes[param.name].fit(param) for param in family.params})
+        fitted = Box({param.name: self.axes[param.name].fit(param) for param in family.params})
         if not fitted.free:
             raise ProblemError(
                 "every parameter is publicly known, so there is nothing to hide; give one of them a range."
@@ -178,7 +184,7 @@ class Simplex(Prior):
         return {"kind": self.kind}
 
 
-def _axis(name: str, value: Axis | tuple[float, float] | float) -> Axis:
+def _axis(name: str, value: Belief) -> Axis:
     if isinstance(value, Axis):
         return value
     if isinstance(value, tuple | list):
@@ -201,4 +207,4 @@ def prior_from_json(data: Mapping[str, Any]) -> Prior:
         return Simplex()
     if data.get("kind") != Box.kind:
         raise ProblemError(unknown_name("prior", str(data.get("kind")), [Box.kind, Simplex.kind]))
-    return Box(**{name: axis_from_json(axis) for name, axis in data["parameters"].items()})
+    return Box({name: axis_from_json(axis) for name, axis in data["parameters"].items()})

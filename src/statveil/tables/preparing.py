@@ -231,7 +231,7 @@ def _estimate(plan: Plan, column: str, measured: Measured, statistic: float) -> 
 def _apply(plan: Plan, column: str, params: dict[str, float], seed: int) -> Applied:
     """The mechanism; a column outside the prior is an error that names the side and never the value."""
     try:
-        return plan.apply(seed=seed, **params)
+        return plan.apply(params, seed=seed)
     except ProblemError as error:
         raise ColumnError(f"column {column!r} lies outside the stated prior: {error}") from None
 

@@ -126,7 +126,7 @@ def _content(table: TableFile, plan: Plan, card: dict[str, Any]) -> Iterator[Che
         counts = count_categories(blocks, len(labels))
         yield Check(name="structure", ok=True, says="Every category is one that the plan lists.")
         params = shares_of(tuple(param.name for param in plan.problem.family.params), counts)
-        again = plan.nearest(**params)
+        again = plan.nearest(params)
         gap = abs(float(again.secret) - float(plan.problem.secret_of(params)))
         yield _released(gap <= 1 / max(int(counts.sum()), 1))
         return
@@ -148,7 +148,7 @@ def _content(table: TableFile, plan: Plan, card: dict[str, Any]) -> Iterator[Che
         return
     try:
         params = estimate(plan.problem, measured, statistic)
-        again = plan.nearest(**params)
+        again = plan.nearest(params)
     except StatveilError:
         yield _released(False)
         return

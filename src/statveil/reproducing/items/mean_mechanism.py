@@ -105,7 +105,7 @@ def released_curve(found: Plan, points: int = 801) -> list[tuple[float, float]]:
     # the middles of equal steps: none lies on an edge, where a mean belongs to the bin above
     means = axis.low + (np.arange(points) + 0.5) / points * axis.width
     params: dict[str, Any] = {name: means}
-    released = found.apply(**params).secret
+    released = found.apply(params).secret
     return list(zip(means.tolist(), released.tolist(), strict=True))
 
 
