@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 import statveil.alternatives  # noqa: F401  (fills the registry)
-from statveil.alternatives.alternative import ALTERNATIVES, shown_up
+from statveil.alternatives.alternative import ALTERNATIVES
 from statveil.alternatives.common_shift import CommonShift
 from statveil.alternatives.debiasing import debiased_counts, expected_clipped
 from statveil.alternatives.gaussian import GaussianNoise
@@ -25,6 +25,7 @@ from statveil.alternatives.histogram_statistics import histogram_mean, histogram
 from statveil.alternatives.laplace import LaplaceNoise
 from statveil.alternatives.opendp_histogram import OpenDPHistogram
 from statveil.errors import ColumnError, ProblemError, TargetError
+from statveil.rounding import shown_up
 
 EXAMPLES = {
     "attribute-privacy": GaussianNoise.paper(beta=3.0),
@@ -116,7 +117,7 @@ def test_wrong_settings_are_refused_in_a_sentence(make, words):
 
 @given(value=st.floats(1e-6, 1e6))
 def test_a_shown_epsilon_is_never_too_small_and_close(value):
-    assert value <= float(shown_up(value)) <= value * 1.0011
+    assert value <= float(shown_up(value, 4)) <= value * 1.0011
 
 
 # Differential privacy
@@ -428,7 +429,7 @@ def test_the_stated_epsilon_is_that_of_noise_and_own_spread_together(gap, epsilo
     if made.scale and not tight:
         constant = 2 * math.log(1.25 / delta)
         assert made.scale**2 == pytest.approx((rows or 1) * (constant * (gap / epsilon) ** 2 - own), rel=1e-6)
-    assert f"e^{shown_up(made.epsilon)}," in made.guarantee
+    assert f"e^{shown_up(made.epsilon, 4)}," in made.guarantee
 
 
 @pytest.mark.parametrize("rows", [None, 50])

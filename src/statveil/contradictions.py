@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from statveil import accounting
+from statveil.baseline import risk_without_release
 from statveil.design.treatment import mode_of, treatment
 from statveil.mechanisms.cells import Cells
 from statveil.mechanisms.comb import Comb
@@ -40,6 +41,9 @@ def _contradictions(plan: Plan) -> list[str]:
         worst = accounting.risk(problem, mechanism, tolerance=plan.robust_to[1]).value
         if plan.robust_risk is None or abs(worst - plan.robust_risk) > 1e-6 * max(plan.robust_risk, 1e-9):
             found.append("its risk within the tolerances that it is said to be robust to is another one")
+    blind = plan.risk_without_release
+    if blind is not None and abs(risk_without_release(problem) - blind) > 1e-6 * max(blind, 1e-9):
+        found.append("its risk without a release is not that of its problem")
     how = treatment(problem)
     if mode_of(problem, how.kind, direction_of(mechanism)) != plan.mode:
         found.append("its mode does not keep the declared structure")

@@ -11,6 +11,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from statveil import accounting
+from statveil.baseline import risk_without_release
 from statveil.design.cell_methods import Certified
 from statveil.design.choose import METHODS, choose
 from statveil.design.comb import KNIFE
@@ -103,6 +104,8 @@ class Plan:
         For the linear programme: what no mechanism on its grid is below, proven without the solver.
     robust_to, robust_risk : tuple of float, float or None
         Tolerances of attackers, lowest and highest, and the largest risk against any of them.
+    risk_without_release : float or None
+        P(a guess hits that knows the prior alone), rounded up: what the release adds is what lies above it.
     """
 
     problem: Problem
@@ -120,6 +123,7 @@ class Plan:
     certificate: Certified | None = None
     robust_to: tuple[float, float] | None = None
     robust_risk: float | None = None
+    risk_without_release: float | None = None
 
     @property
     def efficiency(self) -> float | None:
@@ -149,6 +153,20 @@ class Plan:
 
     def _hit(self, mechanism: Comb) -> float:
         return accounting.hit_window(self.problem, mechanism.direction, self.problem.tolerance)
+
+    @property
+    def largest_move(self) -> float:
+        """By how much at most a release changes the secret, in the secret's own unit.
+
+        For bins half their width, in units of the secret. No distance below the distortion changes it by more than
+        distortion / (2 gamma).
+        """
+        family, mechanism = self.problem.family, self.mechanism
+        if isinstance(family, LocationScale) and isinstance(mechanism, Interval | Comb):
+            eps = self.problem.tolerance
+            rate = 2 * eps / accounting.hit_window(self.problem, mechanism.direction, eps)
+            return self.distortion * rate / float(family.length(mechanism.direction))
+        return 0.5 * self.distortion / self.gamma
 
     @property
     def bin(self) -> float | None:
@@ -222,6 +240,8 @@ class Plan:
             "randomised": self.randomised,
             "robust_to": None if self.robust_to is None else list(self.robust_to),
             "robust_risk": self.robust_risk,
+            # plans from before it was reported stay as they were written
+            **({} if self.risk_without_release is None else {"risk_without_release": self.risk_without_release}),
             "mode": self.mode,
             "bin": self.bin,
             "slope": self.slope,
@@ -242,6 +262,7 @@ class Plan:
         risk, bound = number(data["risk"], "the risk"), data["published_bound"]
         # plans from before these were reported have none of them
         optimum, robust, proof = data.get("optimum"), data.get("robust_to"), data.get("certificate")
+        blind = data.get("risk_without_release")
         if not 0 <= risk <= 1:
             raise ProblemError(f"the risk must lie between 0 and 1. Got {risk:g}.")
         return cls(
@@ -260,6 +281,7 @@ class Plan:
             certificate=None if proof is None else Certified.from_json(proof),
             robust_to=None if robust is None else check_range(robust, problem.tolerance),
             robust_risk=None if robust is None else number(data["robust_risk"], "the risk within a range"),
+            risk_without_release=None if blind is None else number(blind, "the risk without a release"),
         )
 
 
@@ -298,7 +320,7 @@ def plan(
         Lowest and highest tolerance of the attackers to guard against, around the problem's. The target holds for all
         of them, and ``"auto"`` may use a comb.
     grid : int, optional
-        Cells of the parameter range, for the numeric methods; unless told 800, 400 for layers and combs, 240 for
+        Cells of the parameter range, for the numeric methods; by default 800, 400 for layers and combs, 240 for
         ``"optimal"``.
     release : str
         ``"free"``, or ``"grid"``: the released parameter must be an edge of the grid, as in the paper.
@@ -370,6 +392,7 @@ def plan(
         certificate=chosen.certificate,
         robust_to=robust,
         robust_risk=None if robust is None else _capped(accounting.risk(asked, mechanism).value, goal, mechanism),
+        risk_without_release=risk_without_release(problem),
     )
 
 

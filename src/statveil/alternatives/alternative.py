@@ -6,7 +6,6 @@ import math
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, Context
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from statveil.errors import ColumnError, ProblemError
 from statveil.numbers import number
 
-__all__ = ["ALTERNATIVES", "Alternative", "Array", "no_less", "shown_up", "whole"]
+__all__ = ["ALTERNATIVES", "Alternative", "Array", "no_less", "whole"]
 
 Array = NDArray[np.float64]
 
@@ -92,17 +91,6 @@ class Alternative(ABC):
 def no_less(value: float) -> float:
     """The value, a few units in the last place up, so that a quotient of it errs against ourselves."""
     return value * (1 + 4 * sys.float_info.epsilon)
-
-
-def shown_up(value: float) -> str:
-    """Four digits, rounded up.
-
-    >>> shown_up(0.123401), shown_up(2.0)
-    ('0.1235', '2')
-    """
-    if math.isinf(value):
-        return "infinity"
-    return f"{float(Context(prec=4, rounding=ROUND_CEILING).create_decimal(value)):g}"
 
 
 def whole(value: Any, what: str) -> int:

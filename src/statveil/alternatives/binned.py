@@ -8,9 +8,10 @@ from typing import Literal, Self, get_args
 
 import numpy as np
 
-from statveil.alternatives.alternative import Alternative, Array, no_less, shown_up, whole
+from statveil.alternatives.alternative import Alternative, Array, no_less, whole
 from statveil.errors import ProblemError, unknown_name
 from statveil.numbers import number, positive
+from statveil.rounding import shown_up
 
 __all__ = ["BinnedAlternative", "Neighbours"]
 
@@ -96,7 +97,7 @@ class BinnedAlternative(Alternative):
     @property
     def guarantee(self) -> str:
         return (
-            f"{_WORDS[self.neighbours]} by a factor of at most e^{shown_up(self.epsilon)}, if bins and range were "
+            f"{_WORDS[self.neighbours]} by a factor of at most e^{shown_up(self.epsilon, 4)}, if bins and range were "
             "stated without looking at the data; the number of rows is released, and no statistic of the column is "
             "protected."
         )

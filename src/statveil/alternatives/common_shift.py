@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from statveil.alternatives.alternative import Alternative, Array, no_less, shown_up
+from statveil.alternatives.alternative import Alternative, Array, no_less
 from statveil.numbers import positive
+from statveil.rounding import shown_up
 
 __all__ = ["CommonShift"]
 
@@ -56,7 +57,8 @@ class CommonShift(Alternative):
             return "none: the noise was not set from candidates for the mean."
         return (
             f"candidates of one location family whose means lie at most {self.gap:.12g} apart are indistinguishable "
-            f"from the whole released column up to a factor of e^{shown_up(epsilon)}, unless a bound or a row is known."
+            f"from the whole released column up to a factor of e^{shown_up(epsilon, 4)}, unless a bound or a row "
+            "is known."
         )
 
     def _noisy(self, column: Array, rng: np.random.Generator) -> Array:

@@ -8,10 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from statveil.alternatives.alternative import Alternative, Array, no_less, shown_up, whole
+from statveil.alternatives.alternative import Alternative, Array, no_less, whole
 from statveil.alternatives.gaussian_curve import exact_delta, exact_epsilon, largest_shift, published_shift
 from statveil.errors import ColumnError, ProblemError, TargetError
 from statveil.numbers import number, positive
+from statveil.rounding import shown_up
 
 __all__ = ["GaussianNoise"]
 
@@ -122,7 +123,7 @@ class GaussianNoise(Alternative):
         )
         return (
             f"candidates for the secret whose column means lie at most {self.gap:.12g} apart are indistinguishable up "
-            f"to a factor of e^{shown_up(epsilon)}, but for a probability of {self.delta:.12g}, {what}."
+            f"to a factor of e^{shown_up(epsilon, 4)}, but for a probability of {self.delta:.12g}, {what}."
         )
 
     def _noisy(self, column: Array, rng: np.random.Generator) -> Array:

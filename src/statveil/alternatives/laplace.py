@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from statveil.alternatives.alternative import Alternative, Array, no_less, shown_up, whole
+from statveil.alternatives.alternative import Alternative, Array, no_less, whole
 from statveil.errors import ColumnError
 from statveil.numbers import positive
+from statveil.rounding import shown_up
 
 __all__ = ["LaplaceNoise"]
 
@@ -69,7 +70,7 @@ class LaplaceNoise(Alternative):
             )
         return (
             f"two candidate distributions of a row, coupled at most {self.gap:.12g} apart, are indistinguishable from "
-            f"{self.rows} released rows up to a factor of e^{shown_up(epsilon)}."
+            f"{self.rows} released rows up to a factor of e^{shown_up(epsilon, 4)}."
         )
 
     def _noisy(self, column: Array, rng: np.random.Generator) -> Array:

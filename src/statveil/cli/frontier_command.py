@@ -10,6 +10,7 @@ from statveil.cli.options import echo_json, grid_options, json_option, problem_f
 from statveil.cli.progress import line_shown
 from statveil.design.frontier import FRONTIER_METHODS, frontier
 from statveil.report.chart import check_suffix, save_frontier
+from statveil.rounding import shown_up
 
 __all__ = ["command"]
 
@@ -53,4 +54,4 @@ def command(
     shown = found.points[:: max(1, len(found.points) // 30)]
     click.echo(f"{'method':<13}{'distortion':>14}{'risk':>10}   (lower is better for both; --json has all points)")
     for point in shown:
-        click.echo(f"{point['method']:<13}{point['distortion']:>14.6g}{point['risk']:>10.4f}")
+        click.echo(f"{point['method']:<13}{shown_up(point['distortion']):>14}{shown_up(point['risk'], 4):>10}")

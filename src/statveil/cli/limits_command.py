@@ -9,6 +9,7 @@ import click
 from statveil.cli.options import echo_json, json_option, problem_from, problem_options
 from statveil.cli.parsing import parse_number
 from statveil.planning import limits
+from statveil.rounding import shown_down
 
 __all__ = ["command"]
 
@@ -29,8 +30,8 @@ def command(max_risk: str | None, max_distortion: str | None, as_json: bool, **o
     if as_json:
         echo_json(found.to_json())
     elif found.bound_on == "distortion":
-        click.echo(f"Any mechanism with this risk has a distortion above {found.lower_bound:.6g}.")
+        click.echo(f"Any mechanism with this risk has a distortion above {shown_down(found.lower_bound)}.")
         click.echo(f"gamma = {found.gamma:.10g} ({problem.distance} per unit of the secret, halved)")
     else:
-        click.echo(f"Any mechanism with this distortion has a risk of at least {found.lower_bound:.6g}.")
+        click.echo(f"Any mechanism with this distortion has a risk of at least {shown_down(found.lower_bound)}.")
         click.echo(f"gamma = {found.gamma:.10g} ({problem.distance} per unit of the secret, halved)")

@@ -8,6 +8,7 @@ from statveil.cli.options import echo_json, json_option
 from statveil.cli.parsing import parse_number
 from statveil.plan_file import load_plan
 from statveil.planning import simulate
+from statveil.rounding import shown_down, shown_up
 
 __all__ = ["command"]
 
@@ -27,4 +28,7 @@ def command(plan_file: str, trials: int, seed: int | None, confidence: str, as_j
         echo_json(found.to_json())
         return
     click.echo(f"The best attacker hit in {found.rate:.4%} of {found.trials:,} trials")
-    click.echo(f"({found.confidence:.1%} interval {found.low:.5f} to {found.high:.5f}); the plan says {plan.risk:.5f}.")
+    click.echo(
+        f"({found.confidence:.1%} interval {shown_down(found.low, 5)} to {shown_up(found.high, 5)}); the plan says "
+        f"{shown_up(plan.risk, 5)}."
+    )

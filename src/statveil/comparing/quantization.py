@@ -17,6 +17,7 @@ from statveil.mechanisms.interval import Interval
 from statveil.planning import Applied, Plan
 from statveil.problem.location_scale import Form, LocationScale, evaluate
 from statveil.problem.support import Support
+from statveil.rounding import shown_up
 from statveil.tables.blocks import Array, blocks_of
 from statveil.tables.maps.build import build_map
 
@@ -46,8 +47,8 @@ class Quantization(Contender):
         kind = "" if self.plan.risk_kind == "exact" else f" ({self.plan.risk_kind})"
         return (
             f"the best attacker gets within {self.plan.problem.tolerance:g} of the {self.plan.problem.secret.label} "
-            f"with probability at most {self.plan.risk:.4g}{kind} under the stated prior, unless a bound, a step or a "
-            "row of the column is known."
+            f"with probability at most {shown_up(self.plan.risk, 4)}{kind} under the stated prior, unless a bound, a "
+            "step or a row of the column is known."
         )
 
     def release(self, column: Array, rng: Generator, place: float) -> Array:

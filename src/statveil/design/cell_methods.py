@@ -22,6 +22,7 @@ from statveil.errors import ProblemError, TargetError
 from statveil.mechanisms.mechanism import Mechanism
 from statveil.numbers import number, positive
 from statveil.problem.problem import Problem
+from statveil.rounding import shown_up
 
 __all__ = ["CellMethod", "Certified", "design_cells"]
 
@@ -158,7 +159,7 @@ def _for_distortion(method: CellMethod, goal: MaxDistortion) -> Mechanism:
     if found is None:
         raise TargetError(
             f"no mechanism on {method.cells:,} cells has a distortion of {goal.value:g}: a single cell has "
-            f"{method.designer.least_budget:.6g}. Allow more, or use a finer grid."
+            f"{shown_up(method.designer.least_budget)}. Allow more, or use a finer grid."
         )
     return found
 

@@ -23,6 +23,7 @@ from statveil.design.lp_solver import Caps, optimum
 from statveil.design.lp_windows import risk_of
 from statveil.errors import ProblemError, StatveilError, TargetError
 from statveil.numbers import number, positive
+from statveil.rounding import shown_up
 
 __all__ = ["Certificate", "Solution", "check", "lower_bound", "risk_of", "rounded", "solve_programme"]
 
@@ -125,7 +126,7 @@ def _out_of_reach(grid: CellGrid, limits: Caps) -> StatveilError:
         if least >= cap * (1 - _SPARE):
             return TargetError(
                 f"no mechanism on these cells has a risk of {cap:g} for guesses of length {window:g}: the least is "
-                f"{least:.4g}. Allow more risk there, or more distortion."
+                f"{shown_up(least, 4)}. Allow more risk there, or more distortion."
             )
     return TargetError(
         f"each of the caps {', '.join(f'{cap:g} at {window:g}' for window, cap in limits)} can be met, but not all of "

@@ -13,6 +13,7 @@ from statveil.design.treatment import Treatment, treatment
 from statveil.errors import ProblemError, TargetError
 from statveil.mechanisms.partition import Partition
 from statveil.problem.problem import Problem
+from statveil.rounding import shown_up
 
 __all__ = ["Point", "best_partition", "curve_points", "design_partition"]
 
@@ -48,7 +49,7 @@ def best_partition(designer: Designer, name: str, goal: Target) -> list[int]:
         if edges is None:
             raise TargetError(
                 f"no partition into {designer.cells:,} cells has a distortion of {goal.value:g}: a single cell has "
-                f"{designer.least_budget:.6g}. Allow more, or use a finer grid."
+                f"{shown_up(designer.least_budget)}. Allow more, or use a finer grid."
             )
         return designer.merged(edges, goal.value)
     if name == "greedy":  # not monotone in the budget: look at many

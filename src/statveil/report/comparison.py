@@ -14,6 +14,7 @@ from statveil.comparing.points import Comparison
 from statveil.comparing.sweep import METHODS
 from statveil.errors import FileError, ProblemError
 from statveil.report.chart import check_suffix
+from statveil.rounding import shown_up
 from statveil.whole_file import write_whole
 
 __all__ = ["check_output", "comparison_chart", "comparison_csv", "describe_comparison", "save_comparison"]
@@ -106,7 +107,7 @@ def _hits(found: Comparison) -> list[str]:
         points = [p for p in found.points if (p["method"], p["form"]) == (method, form)]
         best = min(points, key=lambda p: abs((p["hit_rate"] if p["risk"] is None else p["risk"]) - 0.2))
         interval = f"{best['hit_low']:.2f} to {best['hit_high']:.2f}"
-        exact = "" if best["risk"] is None else f"{best['risk']:.3f}"
+        exact = "" if best["risk"] is None else shown_up(best["risk"], 3)
         lines.append(
             f"{method:<12}{form:<7}{_shown(best['distortion']):>11}{best['hit_rate']:>10.2f}{interval:>16}{exact:>12}"
         )

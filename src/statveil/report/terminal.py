@@ -9,6 +9,7 @@ from rich.table import Table
 from statveil.errors import TargetError
 from statveil.planning import Plan, plan
 from statveil.problem.problem import Problem
+from statveil.rounding import shown_down, shown_up
 
 __all__ = ["tradeoff"]
 
@@ -16,7 +17,7 @@ _WIDTH = 36
 
 
 def tradeoff(problem: Problem, risks: Sequence[float]) -> Table:
-    """One row a risk: the plan's distortion as a bar, the part below the limit solid, the rest light.
+    """One row per risk: the plan's distortion as a bar, the part below the limit solid, the rest light.
 
     Up and left is private, down and right is close to the original; no mechanism ends inside the solid part.
     """
@@ -41,7 +42,10 @@ def tradeoff(problem: Problem, risks: Sequence[float]) -> Table:
         whole = max(1, round(_WIDTH * made.distortion / longest))
         solid = min(whole, round(_WIDTH * made.lower_bound / longest))
         table.add_row(
-            f"{goal:g}", f"{made.distortion:.3g}", f"{made.lower_bound:.3g}", "█" * solid + "░" * (whole - solid)
+            f"{goal:g}",
+            shown_up(made.distortion, 3),
+            shown_down(made.lower_bound, 3),
+            "█" * solid + "░" * (whole - solid),
         )
     return table
 
