@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from statveil.accounting import hit_window, support_polygon
 from statveil.problem.axis import Axis
-from statveil.problem.location_scale import LocationScale
+from statveil.problem.location_scale import Form, LocationScale
 from statveil.problem.prior import Simplex
 from statveil.problem.priors.table import Table
 from statveil.problem.problem import Problem
@@ -46,18 +46,25 @@ def risk_without_release(problem: Problem) -> float:
         return simplex_risk(len(problem.family.params), whole, 2 * problem.tolerance)
     free = problem.box.free
     axes = [problem.box.axes[name] for name in free]
-    if not isinstance(problem.family, LocationScale) or problem.secret.kind == "function":
+    slopes = _slopes(problem)
+    if slopes is None:
         found = line(problem)
         edges = np.array([found.axis.low, found.axis.high])
         return _up(partition_risk(found.curve, found.axis, edges, found.window))
     if len(free) == 1:
         return _one_parameter(problem, free[0])
-    slopes = problem.family.coefficients(problem.secret)
     if not all(axis.exact for axis in axes):
         return _of_a_class(problem, axes, [abs(slopes[name]) for name in free])
     if all(axis.flat for axis in axes):
         return _flat_pair(problem, slopes[free[0]], slopes[free[1]])
     return _pair(problem, slopes[free[0]], slopes[free[1]])
+
+
+def _slopes(problem: Problem) -> Form | None:
+    """The secret as a linear form of the parameters; ``None`` where it is a curve."""
+    if not isinstance(problem.family, LocationScale) or problem.secret.kind == "function":
+        return None
+    return problem.family.coefficients(problem.secret)
 
 
 def _up(value: float) -> float:

@@ -12,7 +12,15 @@ from statveil.problem.location_scale import evaluate
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 
-__all__ = ["checked_parameters"]
+__all__ = ["OutsidePriorError", "checked_parameters"]
+
+
+class OutsidePriorError(ProblemError):
+    """A parameter lies outside its range; the side is known, the value is not kept."""
+
+    def __init__(self, parameter: str, side: str, why: str) -> None:
+        super().__init__(f"{parameter!r} lies {side} the prior's range. {why}")
+        self.parameter, self.side = parameter, side
 
 
 def checked_parameters(problem: Problem, params: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float64]]:
@@ -47,9 +55,9 @@ def _check_inside(problem: Problem, params: Mapping[str, NDArray[np.float64]]) -
         for name, axis in problem.prior.axes.items():
             slack = 1e-9 * max(axis.width, abs(axis.low), abs(axis.high))
             if np.any(params[name] < axis.low - slack):
-                raise ProblemError(f"{name!r} lies below the prior's range. {why}")
+                raise OutsidePriorError(name, "below", why)
             if np.any(params[name] > axis.high + slack):
-                raise ProblemError(f"{name!r} lies above the prior's range. {why}")
+                raise OutsidePriorError(name, "above", why)
     else:
         total = np.sum(np.stack(list(params.values())), axis=0)
         if np.any(np.abs(total - 1) > 1e-9):

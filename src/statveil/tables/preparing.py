@@ -14,13 +14,15 @@ import numpy as np
 from statveil.errors import ColumnError, ProblemError
 from statveil.planning import Applied, Plan
 from statveil.problem.families.categorical import Categorical
+from statveil.problem.parameters import OutsidePriorError
 from statveil.problem.secrets.quantile import Quantile
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, Blocks
-from statveil.tables.estimate import estimate, shares_of
+from statveil.tables.estimate import WIDENING, estimate, shares_of
 from statveil.tables.maps.build import build_map
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.measure import Measured, measure
+from statveil.tables.outside import outside
 from statveil.tables.series import ColumnType
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.order_search import Order
@@ -232,6 +234,10 @@ def _apply(plan: Plan, column: str, params: dict[str, float], seed: int) -> Appl
     """The mechanism; a column outside the prior is an error that names the side and never the value."""
     try:
         return plan.apply(params, seed=seed)
+    except OutsidePriorError as error:
+        raise ColumnError(
+            f"column {column!r} lies outside the stated prior: {outside(plan.problem, error)} {WIDENING}"
+        ) from None
     except ProblemError as error:
         raise ColumnError(f"column {column!r} lies outside the stated prior: {error}") from None
 
