@@ -9,7 +9,19 @@ from statveil.cli.options import echo_json, json_option
 from statveil.problem.family import FAMILIES
 from statveil.problem.secret import SECRETS
 
-__all__ = ["command"]
+__all__ = ["PRIORS", "command"]
+
+PRIORS = {
+    "NAME=LO:HI": "every value of the range equally likely",
+    "NAME=X": "publicly known",
+    "NAME~between(A,B,0.9)": "90 % sure that it lies between A and B",
+    "NAME=LO:HI~normal(M,S)": "mean and standard deviation, cut to the range",
+    "NAME=LO:HI~lognormal(M,S)": "mean and standard deviation of the logarithm, cut to the range",
+    "NAME=LO:HI~exponential(S)": "mean, cut to the range",
+    "NAME=LO:HI~NAME(...)": "any continuous distribution of SciPy with its arguments, cut to the range",
+    "NAME=LO:HI~lipschitz(FLOOR,L)": "any density above FLOOR that changes by at most L per unit",
+}
+"""How to write what outsiders believe."""
 
 
 @click.command("list")
@@ -30,6 +42,7 @@ def command(as_json: bool) -> None:
                     for name, family in families.items()
                 },
                 "secrets": {kind: cls.doc for kind, cls in sorted(SECRETS.items()) if cls.portable},
+                "priors": PRIORS,
             }
         )
         return
@@ -41,12 +54,7 @@ def command(as_json: bool) -> None:
     click.echo("\nSecrets")
     for kind, cls in sorted((kind, cls) for kind, cls in SECRETS.items() if cls.portable):
         click.echo(f"  {kind:<20} {cls.doc}")
-    click.echo("\nPriors (what outsiders believe; never taken from the data)")
-    for form, doc in (
-        ("NAME=LO:HI", "every value of the range equally likely"),
-        ("NAME=X", "publicly known"),
-        ("NAME=LO:HI~normal(M,S)", "a continuous distribution of SciPy, cut to the range"),
-        ("NAME=LO:HI~lipschitz(FLOOR,L)", "any density above FLOOR that changes by at most L per unit"),
-        ("NAME~between(A,B,0.9)", "90 % sure that it lies between A and B"),
-    ):
+    click.echo("\nPriors (what outsiders believe of this very column's own parameters; never taken from the data)")
+    for form, doc in PRIORS.items():
         click.echo(f"  {form:<31} {doc}")
+    click.echo("Numbers have a decimal point and no marks between thousands: 40000.5")

@@ -26,11 +26,14 @@ _PROBLEM = (
         "priors",
         multiple=True,
         metavar="NAME=LO:HI",
-        help="What outsiders believe of a parameter; repeatable. NAME=X: known. NAME=LO:HI~normal(M,S): a density of "
-        "SciPy. NAME=LO:HI~lipschitz(FLOOR,L): only constants known. NAME~between(A,B,0.9): 90 % sure.",
+        help="What outsiders believe of a parameter of this very column (its own rows, not a population that they were "
+        "drawn from); once per parameter. NAME=X: known. NAME~between(A,B,0.9): 90 % sure. NAME=LO:HI~normal(M,S): a "
+        "density, also lognormal(M,S), exponential(S) and SciPy's. NAME=LO:HI~lipschitz(FLOOR,L): only constants.",
     ),
     click.option("--secret", required=True, metavar="S", help="mean, std, quantile:A, or fraction:J."),
-    click.option("--tolerance", required=True, metavar="E", help="A guess within E (closed interval) is a hit."),
+    click.option(
+        "--tolerance", required=True, metavar="E", help="A guess within E, in the unit of the statistic, is a hit."
+    ),
     click.option("--distance", metavar="D", help="w1 (default), or tv for discrete families."),
     click.option("--known", metavar="K", help='Public structure, as in "min=0,step=1,heaps=5,atoms=0".'),
 )

@@ -46,10 +46,32 @@ def parse_number(text: str, what: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise ProblemError(f"{what} must be a number. Got {text!r}.") from None
+        raise ProblemError(f"{what} must be a number. Got {text!r}{_hint(text.strip())}.") from None
     if not math.isfinite(value):
         raise ProblemError(f"{what} must be a finite number. Got {text!r}.")
     return value
+
+
+def _hint(text: str) -> str:
+    """How to write what was probably meant; never a guess that is taken silently."""
+    advice = "with a decimal point and without marks between thousands"
+    if re.fullmatch(r"[-+]?\d{1,3}(,\d{3})", text) and not text.lstrip("+-").startswith("0"):
+        # forty thousand to some, forty to others
+        return f"; write {text.replace(',', '')} or {text.replace(',', '.')}, {advice}"
+    if re.fullmatch(r"[-+]?\d*,\d+", text):
+        return f"; write {text.replace(',', '.')}, {advice}"
+    if re.fullmatch(r"[-+]?\d{1,3}([.,'\s]\d{3})+([.,]\d+)?", text):
+        mark = next(char for char in text.lstrip("+-") if not char.isdigit())
+        return f"; write {text.replace(mark, '').replace(',', '.')}, {advice}"
+    if text.endswith("%"):
+        return "; write a plain number without '%': a risk between 0 and 1, a tolerance in the unit of the statistic"
+    if thousands := re.fullmatch(r"([-+]?\d+)\s*[kKtT]", text):
+        return f"; write {thousands[1]}000"
+    return f"; write it {advice}" if re.fullmatch(r"[-+\d.,'\s]+", text) else ""
+
+
+_NOT_THERE = ("lognormal", "lognorm", "gamma", "weibull", "pareto", "beta", "student", "t", "logistic", "laplace")
+"""Families that people ask for and that there are none of."""
 
 
 def parse_family(
@@ -57,6 +79,11 @@ def parse_family(
 ) -> Family:
     """The family by name, with its fixed settings."""
     if name not in FAMILIES:
+        if name in _NOT_THERE:
+            raise ProblemError(
+                f"there is no family {name!r}. To hide the mean of a column of any shape use 'location', which needs "
+                f"no shape at all. Allowed: {', '.join(sorted(FAMILIES))}."
+            )
         meant = {"normal": "gaussian", "norm": "gaussian", "expon": "exponential", "any": "location"}.get(name, name)
         hint = (
             unknown_name("family", meant, sorted(FAMILIES))
@@ -100,6 +127,11 @@ def _parse_prior(text: str) -> tuple[str, Axis]:
     if not name or (not equals and not tilde):
         raise ProblemError(f"a prior must name its parameter. Got {text!r}. {_PRIOR_HELP}.")
     what = f"the prior of {name!r}"
+    if another := re.search(r"[,;\s]\s*([^\s,;:=~()]*[^\s\d,;:=~().][^\s,;:=~()]*)\s*[=~]", span + tilde + tail):
+        raise ProblemError(
+            f"{what} must be given by itself. Got {text!r}; give {another[1]!r} an option of its own, as in "
+            f"--prior {name}=LO:HI --prior {another[1]}=LO:HI."
+        )
     if not tilde:
         return name, _parse_span(span, what, name)
     call = _CALL.match(tail.strip())
@@ -110,7 +142,10 @@ def _parse_prior(text: str) -> tuple[str, Axis]:
     values = [parse_number(part, f"each argument of {tail.strip()!r} in {what}") for part in parts]
     if function == "between":
         if equals or len(values) != 3:
-            raise ProblemError(f"{what} must look like {name}~between(A,B,0.9). Got {text!r}.")
+            raise ProblemError(
+                f"{what} must look like {name}~between(A,B,0.9), without a range, three numbers with decimal points. "
+                f"Got {text!r}."
+            )
         return name, Elicited(a=values[0], b=values[1], sure=values[2])
     low, colon, high = span.partition(":")
     if not colon:
@@ -127,6 +162,11 @@ def _parse_prior(text: str) -> tuple[str, Axis]:
 def _parse_span(text: str, what: str, name: str) -> Axis:
     low, colon, high = text.partition(":")
     if not colon:
+        number, apart = r"[-+]?\d[\d.,_]*", r"-|\u2013|\.\.+|to|,\s|;|/|\s|,(?=\d{4})"
+        if two := re.fullmatch(rf"\s*[\[(]?\s*({number}?)\s*(?:{apart})\s*({number})\s*[\])]?\s*", text):
+            raise ProblemError(
+                f"{what} must be a number or a range LO:HI. Got {text!r}; write {name}={two[1]}:{two[2]} for a range."
+            )
         return Known(parse_number(text, what))
     ends = parse_number(low, f"the lower end of {what}"), parse_number(high, f"the upper end of {what}")
     return Flat(*_ordered(ends, name))
@@ -157,6 +197,10 @@ def parse_range(text: str) -> tuple[float, float]:
 def parse_secret(text: str) -> Secret:
     """``mean``, ``std``, ``quantile:A`` or ``fraction:J``."""
     kind, colon, argument = text.partition(":")
+    percentile = re.fullmatch(r"[pq](\d{1,2})", text)
+    if text == "median" or percentile:
+        meant = f"quantile:{int(percentile[1]) / 100:g}" if percentile else "quantile:0.5"
+        raise ProblemError(f"unknown secret {text!r}; write {meant}. Allowed: mean, std, quantile:A, fraction:J.")
     if kind not in SECRETS or not SECRETS[kind].portable:
         raise ProblemError(unknown_name("secret", kind, ["mean", "std", "quantile:A", "fraction:J"]))
     if kind in ("mean", "std"):
@@ -180,6 +224,11 @@ def parse_known(text: str | None) -> Structure:
     lists: dict[str, tuple[float, ...]] = {}
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         name, equals, value = (piece.strip() for piece in part.partition("="))
+        if re.fullmatch(r"\d+", part):
+            raise ProblemError(
+                f"known structure must look like min=0,step=1,atoms=0. Got {text!r}; write decimals with a point, and "
+                "several atoms or heaps with '/'."
+            )
         if name not in names:
             raise ProblemError(unknown_name("known structure", name, names))
         if not equals or not value:
@@ -226,7 +275,9 @@ def parse_point(text: str) -> dict[str, float]:
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals:
-            raise ProblemError("a parameter must look like mu=103; separate several by commas.")
+            raise ProblemError(
+                "a parameter must look like mu=103.5; separate several by commas, and write decimals with a point."
+            )
         if name in point:
             raise ProblemError(f"the parameter {name!r} is given twice; keep one of them.")
         try:

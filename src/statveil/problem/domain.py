@@ -39,6 +39,8 @@ class Param:
             return "any finite number"
         if math.isinf(self.high):
             return f"a number above {self.low:g}"
+        if math.isinf(self.low):
+            return f"a number below {self.high:g}"
         return f"a number between {self.low:g} and {self.high:g}, both excluded"
 
     def check_range(self, low: float, high: float) -> None:

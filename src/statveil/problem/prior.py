@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,10 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from statveil.errors import ProblemError, unknown_name
 from statveil.numbers import number
 from statveil.problem.axis import Axis, axis_from_json
+from statveil.problem.domain import Param
 from statveil.problem.family import Family
-from statveil.problem.location_scale import Form
+from statveil.problem.location_scale import Form, LocationScale
+from statveil.problem.priors.elicited import Elicited
 from statveil.problem.priors.flat import Flat
 from statveil.problem.priors.known import Known
+from statveil.problem.structure import Structure
 from statveil.problem.support import Support
 
 __all__ = ["Belief", "Box", "Prior", "Simplex", "prior_from_json"]
@@ -31,8 +35,8 @@ class Prior(ABC):
     kind: ClassVar[str]
 
     @abstractmethod
-    def fit(self, family: Family) -> Prior:
-        """This belief, checked against the parameters of the family."""
+    def fit(self, family: Family, known: Structure | None = None) -> Prior:
+        """This belief, checked against the parameters of the family and the known bounds of the column."""
 
     @abstractmethod
     def support(self, family: Family) -> Support:
@@ -87,7 +91,7 @@ class Box(Prior):
         """Names of the parameters that are not publicly known."""
         return tuple(name for name, axis in self.axes.items() if not axis.known)
 
-    def fit(self, family: Family) -> Box:
+    def fit(self, family: Family, known: Structure | None = None) -> Box:
         names = [param.name for param in family.params]
         for name in self.axes:
             if name not in names:
@@ -98,7 +102,7 @@ class Box(Prior):
                 f"the prior says nothing about {', '.join(map(repr, missing))}. The family {family.name!r} needs "
                 f"{', '.join(names)}; add a range such as {missing[0]}=LO:HI, or {missing[0]}=X if it is known."
             )
-        fitted = Box({param.name: self.axes[param.name].fit(param) for param in family.params})
+        fitted = Box({param.name: self._fit_axis(family, param, known) for param in family.params})
         if not fitted.free:
             raise ProblemError(
                 "every parameter is publicly known, so there is nothing to hide; give one of them a range."
@@ -110,6 +114,20 @@ class Box(Prior):
                     f"the prior of {family.name!r} is empty: {family.constraint_doc} leaves nothing of it."
                 )
         return fitted
+
+    def _fit_axis(self, family: Family, param: Param, known: Structure | None) -> Axis:
+        axis = self.axes[param.name]
+        # "90 % sure between a and b" says nothing of where the belief ends: not beyond a known bound of the column
+        unbounded = isinstance(family, LocationScale) and (family.location, family.minimum, family.maximum) == (
+            param.name,
+            None,
+            None,
+        )
+        if known is not None and isinstance(axis, Elicited) and unbounded:
+            low = param.low if known.minimum is None else max(param.low, known.minimum)
+            high = param.high if known.maximum is None else min(param.high, known.maximum)
+            return axis.fit(replace(param, low=low, high=high))
+        return axis.fit(param)
 
     def cut(self, family: Family) -> bool:
         """Whether a constraint of the family (low < high) cuts a corner off the box."""
@@ -166,7 +184,7 @@ class Simplex(Prior):
     def __repr__(self) -> str:
         return "Simplex()"
 
-    def fit(self, family: Family) -> Simplex:
+    def fit(self, family: Family, known: Structure | None = None) -> Simplex:
         return self
 
     def support(self, family: Family) -> Support:

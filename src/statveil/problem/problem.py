@@ -32,8 +32,9 @@ class Problem:
     family : Family
         The parametric family of the column's distribution.
     prior : Prior, optional
-        What an outsider believes about the parameters. A categorical column takes none: every vector of
-        shares is equally likely.
+        What an outsider believes about the parameters of this very column, its own rows, not of a population from
+        which they were drawn; a mapping serves as the :class:`Box` of its items. A categorical column takes none:
+        every vector of shares is equally likely.
     secret : Secret
         The statistic to hide.
     tolerance : float
@@ -57,6 +58,13 @@ class Problem:
         if not isinstance(self.secret, Secret):
             raise ProblemError(f"the secret must be a value such as sv.Mean(). Got {self.secret!r}.")
         self.family.check_secret(self.secret)
+        if isinstance(self.prior, Mapping):  # {"mu": (0, 200)} means what Box(mu=(0, 200)) says
+            object.__setattr__(self, "prior", Box(self.prior))
+        if not isinstance(self.prior, Prior):
+            raise ProblemError(
+                f"the prior must be a value such as sv.Box(mean=(0, 200)). Got {self.prior!r}; give a range, a known "
+                "value or a density for each parameter."
+            )
         object.__setattr__(self, "tolerance", positive(self.tolerance, "the tolerance"))
         object.__setattr__(self, "distance", self.distance or self.family.distances[0])
         if self.distance not in self.family.distances:
@@ -71,7 +79,7 @@ class Problem:
                 else f"the family {self.family.name!r} needs a prior: a range for each of "
                 f"{', '.join(p.name for p in self.family.params)}."
             )
-        object.__setattr__(self, "prior", self.prior.fit(self.family))
+        object.__setattr__(self, "prior", self.prior.fit(self.family, self.known))
         self._check_not_constant()
         check_structure(self.family, self.prior, self.known)
 

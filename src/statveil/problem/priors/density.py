@@ -18,6 +18,16 @@ from statveil.problem.axis import Axis, check_finite_range
 __all__ = ["Density"]
 
 _ALIASES = {"normal": "norm", "lognormal": "lognorm", "exponential": "expon", "student": "t"}
+_FORMS = {
+    "norm": "normal(M,S), mean and standard deviation",
+    "lognorm": "lognormal(M,S), mean and standard deviation of the logarithm; or SciPy's lognorm(s,loc,scale)",
+    "expon": "exponential(S), the mean; or exponential(FROM,S)",
+    "t": "student(DF,M,S)",
+    "beta": "beta(A,B,LO,LENGTH), shapes, lower end and length",
+    "gamma": "gamma(A,FROM,S), shape, lower end and scale",
+    "uniform": "uniform(LO,LENGTH)",
+}
+"""How people write the usual ones."""
 _SLOW = ("levy_stable", "studentized_range")
 
 
@@ -30,7 +40,8 @@ class Density(Axis):
     name : str or frozen distribution
         ``"normal"``, ``"lognormal"`` or any continuous name of SciPy; or a frozen distribution.
     args : sequence of float
-        Its arguments in SciPy's order: for ``normal`` the mean and the standard deviation.
+        Its arguments in SciPy's order: for ``normal`` the mean and the standard deviation. Beside SciPy's,
+        ``lognormal`` takes the mean and the standard deviation of the logarithm, and ``exponential`` the mean alone.
     low, high : float
         The range to which it is cut.
     """
@@ -45,8 +56,9 @@ class Density(Axis):
         if hasattr(name, "dist"):  # a frozen distribution: take it apart, so that it can be written to JSON
             shapes, location, scale = name.dist._parse_args(*name.args, **name.kwds)
             name, args = name.dist.name, (*map(float, shapes), float(location), float(scale))
-        object.__setattr__(self, "name", _ALIASES.get(str(name), str(name)))
-        object.__setattr__(self, "args", tuple(float(a) for a in args))
+        known, given = _in_scipys_terms(str(name), tuple(float(a) for a in args))
+        object.__setattr__(self, "name", known)
+        object.__setattr__(self, "args", given)
         low, high = check_finite_range("a density", low, high)
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
@@ -57,6 +69,7 @@ class Density(Axis):
         low, high = self.low, self.high
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            self._check_stretched()
             mass = abs(self._tail(high) - self._tail(low))
             if not (math.isfinite(mass) and mass > 1e-12):
                 raise ProblemError(
@@ -76,6 +89,18 @@ class Density(Axis):
             raise ProblemError(
                 f"the density {self.label} is infinite, jumps, or is no density between {low:g} and {high:g}; "
                 "narrow the range, or state it as a table of values."
+            )
+
+    def _check_stretched(self) -> None:
+        """Refuse beta(2,3) on 0:100: it lies between 0 and 1, which is hardly what was meant."""
+        start, stop = self._frozen.support()
+        shapes_only = len(self.args) == self._frozen.dist.numargs
+        if shapes_only and math.isfinite(stop - start) and (self.low < start or stop < self.high):
+            width = self.high - self.low
+            raise ProblemError(
+                f"the density {self.label} lies between {start:g} and {stop:g}, not on all of {self.low:g}:"
+                f"{self.high:g}. Write {self.name}({','.join(f'{a:g}' for a in (*self.args, self.low, width))}) to "
+                f"stretch it over the range, or state a range between {start:g} and {stop:g}."
             )
 
     @property
@@ -102,8 +127,9 @@ class Density(Axis):
                 frozen = found(*self.args)
                 usable = bool(np.isfinite(frozen.cdf(0.0)))
         if not usable:
+            usual = f"Write {_FORMS[self.name]}. " if self.name in _FORMS else ""
             raise ProblemError(
-                f"the density {self.label} does not accept these arguments. Got {list(self.args)}; "
+                f"the density {self.label} does not accept these arguments. Got {list(self.args)}. {usual}"
                 f"SciPy's {self.name} takes {shapes}loc, scale (scale above 0)."
             )
         return frozen
@@ -140,3 +166,12 @@ class Density(Axis):
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "name": self.name, "args": list(self.args), "low": self.low, "high": self.high}
+
+
+def _in_scipys_terms(name: str, args: tuple[float, ...]) -> tuple[str, tuple[float, ...]]:
+    """SciPy's name and arguments of a density as people write it: ``lognormal(M,S)``, ``exponential(S)``."""
+    if name == "lognormal" and len(args) == 2:
+        return "lognorm", (args[1], 0.0, math.exp(min(args[0], 700.0)))
+    if name == "exponential" and len(args) == 1:
+        return "expon", (0.0, args[0])
+    return _ALIASES.get(name, name), args

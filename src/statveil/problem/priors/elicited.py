@@ -26,14 +26,17 @@ class Elicited(Axis):
     """``sure`` of the mass lies between ``a`` and ``b``, the rest equally below and above.
 
     The density is normal on the natural scale of the parameter: plain for any real number, logarithmic
-    for a positive one, log-odds for a share; it is cut four standard deviations from the centre.
-    ``scale`` is set from the parameter's domain when the problem is put together.
+    for one with an end below or above (a positive one, or the mean of a column with a known minimum), log-odds for one
+    with both (a share); it is cut four standard deviations from the centre. ``scale`` and the ends ``bottom`` and
+    ``top`` are set from the parameter's domain when the problem is put together.
     """
 
     a: float
     b: float
     sure: float
     scale: str | None = None
+    bottom: float = 0.0
+    top: float = 1.0
     kind: ClassVar[str] = "elicited"
 
     def __post_init__(self) -> None:
@@ -46,9 +49,15 @@ class Elicited(Axis):
                 f"how sure you are must be a number between 0 and 1 (0.01 to 0.9999). Got {self.sure:g}; "
                 "for a range that cannot be left, state it as LO:HI."
             )
-        if self.scale not in (None, "plain", "log", "logit"):
-            raise ProblemError(f"unknown scale {self.scale!r} of an elicited prior. Allowed: plain, log, logit.")
-        if (self.scale in ("log", "logit") and a <= 0) or (self.scale == "logit" and b >= 1):
+        for name in ("bottom", "top"):
+            object.__setattr__(self, name, number(getattr(self, name), f"the {name!r} of an elicited prior"))
+        if self.scale not in (None, "plain", "log", "log below", "logit"):
+            raise ProblemError(
+                f"unknown scale {self.scale!r} of an elicited prior. Allowed: plain, log, log below, logit."
+            )
+        if (self.scale in ("log", "logit") and a <= self.bottom) or (
+            self.scale in ("log below", "logit") and b >= self.top
+        ):
             raise ProblemError(f"a belief from {a:g} to {b:g} does not fit the scale {self.scale!r}.")
         if self.scale is not None:
             object.__setattr__(self, "low", float(self._back(self._centre - _TAIL * self._spread)))
@@ -60,31 +69,39 @@ class Elicited(Axis):
                 )
 
     def fit(self, param: Param) -> Axis:
-        if math.isfinite(param.high) and math.isfinite(param.low):
-            scale = "logit"
-        elif math.isfinite(param.low):
-            scale = "log"
-        else:
-            scale = "plain"
+        if self.scale is not None:  # of a plan that was made before: its numbers are of this very belief
+            param.check_range(self.low, self.high)
+            return self
+        scale = {(True, True): "logit", (True, False): "log", (False, True): "log below", (False, False): "plain"}[
+            math.isfinite(param.low), math.isfinite(param.high)
+        ]
         if not (param.low < self.a and self.b < param.high):
             raise ProblemError(
-                f"both ends of the belief about {param.name!r} must be {param.domain}. Got {self.a:g} and {self.b:g}."
+                f"each end of the belief about {param.name!r} must be {param.domain}. Got {self.a:g} and {self.b:g}."
             )
-        fitted = replace(self, scale=scale)
+        ends = {"bottom": param.low, "top": param.high}
+        fitted = replace(self, scale=scale, **{name: end for name, end in ends.items() if math.isfinite(end)})
         param.check_range(fitted.low, fitted.high)
         return fitted
 
     def _to(self, x: ArrayLike) -> NDArray[np.float64]:
         at = np.asarray(x, dtype=np.float64)
         if self.scale == "log":
-            return np.log(at)
-        return np.log(at) - np.log1p(-at) if self.scale == "logit" else at
+            return np.log(at - self.bottom)
+        if self.scale == "log below":
+            return -np.log(self.top - at)
+        if self.scale == "logit":
+            share = (at - self.bottom) / (self.top - self.bottom)
+            return np.log(share) - np.log1p(-share)
+        return at
 
     def _back(self, y: ArrayLike) -> NDArray[np.float64]:
         at = np.asarray(y, dtype=np.float64)
         if self.scale == "log":
-            return np.exp(at)
-        return 1 / (1 + np.exp(-at)) if self.scale == "logit" else at
+            return self.bottom + np.exp(at)
+        if self.scale == "log below":
+            return self.top - np.exp(-at)
+        return self.bottom + (self.top - self.bottom) / (1 + np.exp(-at)) if self.scale == "logit" else at
 
     @cached_property
     def _centre(self) -> float:
@@ -105,8 +122,13 @@ class Elicited(Axis):
         at = np.asarray(x, dtype=np.float64)
         inside = (at >= self.low) & (at <= self.high)
         clipped = np.clip(at, self.low, self.high)
-        one = np.ones(clipped.shape)
-        stretch = {"plain": one, "log": clipped, "logit": clipped * (1 - clipped)}[str(self.scale)]
+        below, above = clipped - self.bottom, self.top - clipped
+        stretch = {
+            "plain": np.ones(clipped.shape),
+            "log": below,
+            "log below": above,
+            "logit": below * above / (self.top - self.bottom),
+        }[str(self.scale)]
         z = self._z(clipped)
         height = np.exp(-0.5 * z * z) / (math.sqrt(2 * math.pi) * self._spread * stretch)
         return np.where(inside, height / math.erf(_TAIL / math.sqrt(2)), 0.0)
@@ -125,4 +147,6 @@ class Elicited(Axis):
         return np.clip(self._back(self._centre + self._spread * ndtri(inner)), self.low, self.high)
 
     def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "a": self.a, "b": self.b, "sure": self.sure, "scale": self.scale}
+        plain = {"kind": self.kind, "a": self.a, "b": self.b, "sure": self.sure, "scale": self.scale}
+        ends = {"bottom": self.bottom, "top": self.top}
+        return plain | {name: end for name, end in ends.items() if end != {"bottom": 0.0, "top": 1.0}[name]}
