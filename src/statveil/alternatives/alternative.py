@@ -41,7 +41,7 @@ class Alternative(ABC):
     reproducible: ClassVar[bool] = True
     """Whether the same generator state gives the same release."""
     spread: ClassVar[float] = math.sqrt(2)
-    """Standard deviation of the noise at scale 1 (Laplace unless stated)."""
+    """Standard deviation of the noise at scale 1 (Laplace by default)."""
 
     scale: float
 

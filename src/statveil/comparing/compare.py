@@ -56,13 +56,13 @@ def compare(
         The column; left out for an array, a list or a series.
     family : Family, optional
         Whose bins our mechanism takes; location for the mean, exponential for a quantile (gaussian where a value is
-        negative), gaussian for the std unless told.
+        negative), gaussian for the std by default.
     prior : Prior, optional
         What outsiders believe. Without one a range of the column's order of magnitude stands in, and the notes say so.
     tolerance : float, optional
-        A guess within it counts as a hit; 1 % of the width that the prior leaves to the secret unless told.
+        A guess within it counts as a hit; 1 % of the width that the prior leaves to the secret by default.
     methods : collection of str, optional
-        Some of ``METHODS``; all unless told.
+        Some of ``METHODS``; all by default.
     seeds : int
         Realisations of each setting on the column.
     points : int
@@ -70,14 +70,14 @@ def compare(
     bins : sequence of int
         Numbers of bins of the histograms.
     range : pair of float, optional
-        Range of the histograms, from public knowledge; round numbers beyond what the prior allows unless told. Never
+        Range of the histograms, from public knowledge; round numbers beyond what the prior allows by default. Never
         the column's own ends.
     trials : int
         Redrawn columns on which hits are counted; fewer for long columns.
     seed : int, optional
         To repeat a comparison exactly (but for OpenDP, whose noise has no seed).
     progress : callable, optional
-        Told of rows released.
+        Called with the rows just released.
 
     Examples
     --------

@@ -51,7 +51,7 @@ def read_wwt(path: str | os.PathLike[str]) -> Dataset:
 
 
 def _from_days(table: TableFile) -> Dataset:
-    """The layout of Kaggle: one row a page, one column a day."""
+    """The layout of Kaggle: one row per page, one column per day."""
     days = _days(table)
     # one gap makes the sum null, so a page with a gap has no mean
     total = pl.sum_horizontal(pl.col(days), ignore_nulls=False)
@@ -71,7 +71,7 @@ def _from_days(table: TableFile) -> Dataset:
 
 
 def _from_means(table: TableFile) -> Dataset:
-    """A table that was reduced before: one row a page, with its mean."""
+    """A table that was reduced before: one row per page, with its mean."""
     read = numbers_of(table, _MEAN)
     kept = read[np.isfinite(read)]
     if not len(kept):

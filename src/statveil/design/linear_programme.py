@@ -84,7 +84,7 @@ def solve_programme(
 
 
 def rounded(grid: CellGrid, solution: Solution) -> Assignment | None:
-    """An assignment with one release a cell at no more than 1.01 times the risk; ``None`` where none was found."""
+    """An assignment with one release per cell at no more than 1.01 times the risk; ``None`` where none was found."""
     found = one_release_a_cell(grid, solution.assignment, enough=lambda risk: risk <= (1 + 0.3 * _MORE) * solution.risk)
     close = risk_of(grid, found) <= (1 + _MORE) * solution.risk
     return found if close and meets(grid, solution.certificate.caps, found) else None

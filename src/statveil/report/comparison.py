@@ -132,7 +132,7 @@ def _parameter(point: dict[str, Any]) -> str:
 
 
 def comparison_csv(found: Comparison) -> str:
-    """One line a setting; the last column says that the table is private."""
+    """One line per setting; the last column says that the table is private."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["method", "form", "parameter", *_NUMBERS, "attacker", "guarantee", "private"])

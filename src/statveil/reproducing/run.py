@@ -79,7 +79,7 @@ def reproduce(
     output : path
         A folder; made if there is none. ``index.html`` in it collects everything.
     only : collection of str, optional
-        Names of items; all unless told.
+        Names of items; all by default.
     wwt, mba, salary : path, optional
         The paper's data sets; a generated stand-in, labelled as such, takes the place of each that is not given.
     mba_homes : path, optional

@@ -65,7 +65,7 @@ class SummaryTable(Item):
             tables=(
                 ResultTable(
                     name="summary-table",
-                    caption="One row a cell; every exact number is the one that `statveil plan` gives for the row.",
+                    caption="One row per cell; every exact number is the one that `statveil plan` gives for the row.",
                     columns=_COLUMNS,
                     rows=rows,
                 ),
