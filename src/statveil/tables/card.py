@@ -31,6 +31,7 @@ def make_card(
     accepted: tuple[str, ...] = (),
     round_digits: int | None = None,
     test_seed: bool = False,
+    shuffled: bool = False,
     sha256: str | None = None,
 ) -> dict[str, Any]:
     """The card as a JSON object."""
@@ -57,6 +58,7 @@ def make_card(
         "accepted_leaks": [{"name": name, "says": LEAKS[name]} for name in accepted],
         "rounded_to_digits": round_digits,
         "test_seed": test_seed,
+        "shuffled": shuffled,
         "plan": plan.to_json(),
         "versions": _versions(),
         "sha256": sha256,

@@ -19,12 +19,15 @@ from statveil.problem.secrets.quantile import Quantile
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.estimate import WIDENING, estimate, shares_of
-from statveil.tables.maps.build import build_map
+from statveil.tables.maps.build import RANDOM_MODES, build_map
 from statveil.tables.maps.column_map import ColumnMap
+from statveil.tables.maps.sampling import Counts
 from statveil.tables.measure import Measured, measure
 from statveil.tables.outside import outside
 from statveil.tables.series import ColumnType
+from statveil.tables.structure.exchangeable import find_groups, find_order
 from statveil.tables.structure.findings import Finding
+from statveil.tables.structure.group_search import Beside, Others
 from statveil.tables.structure.order_search import Order
 from statveil.tables.verification import Verifier, bounds_of, check_accepted, refuse_undeclared
 
@@ -35,6 +38,9 @@ _LEAST_WINDOW = 10
 
 Read = Callable[[Sequence[str] | None], Iterator[Array]]
 """A pass over the column as numbers, or with labels as numbers of categories."""
+
+ReadBeside = Callable[[Sequence[str] | None], Beside]
+"""The same with all other columns beside it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,10 +71,14 @@ def prepare(
     round_digits: int | None = None,
     seed: int | None = None,
     secret_seed: int | None = None,
+    beside: ReadBeside | None = None,
+    shuffled: bool = False,
 ) -> Prepared:
     """Measure and verify the column, and find the map that realises the plan on it.
 
     ``seed`` is for tests and is marked as such; ``secret_seed`` is that of an earlier release of the same column.
+    ``beside`` reads the column with all others, which maps that draw row by row must know to be unrelated;
+    ``shuffled`` says that the rows will be released in another order, so theirs does not matter.
     """
     accepted = check_accepted(accept)
     _check_options(plan, round_digits, seed)
@@ -78,23 +88,38 @@ def prepare(
     def blocks() -> Iterator[Array]:
         return read(labels)
 
+    order = Order(categories=labels is not None)
+    rows_drawn = plan.mode in RANDOM_MODES
+
+    def exchangeable() -> list[Finding]:
+        if not rows_drawn:
+            return []
+        in_order = [] if shuffled else find_order(plan.mode, order)
+        return [*in_order, *_groups(plan, order, None if beside is None else beside(labels))]
+
+    counts: Counts | None = None
     if labels is not None:
-        order = Order(categories=True)
         counts = count_categories(blocks, len(labels), watch=order.add)
-        found = _refused(column, accepted, [*_few_rows(plan, int(counts.sum())), *order.findings()])
+        found = _refused(column, accepted, [*_few_rows(plan, int(counts.sum())), *exchangeable()])
         params = shares_of(tuple(param.name for param in plan.problem.family.params), counts)
         applied = _apply(plan, column, params, chosen)
         statistic, measured, offset, smear = float(plan.problem.secret_of(params)), None, 0.0, False
     else:
         verifier = Verifier(plan, bits=type.bits)
         secret = plan.problem.secret
-        measured = measure(blocks, alpha=secret.alpha if isinstance(secret, Quantile) else None, watch=verifier.watch)
+
+        def watch(values: Array, start: int) -> None:
+            verifier.watch(values, start)
+            if rows_drawn:
+                order.add(values)
+
+        measured = measure(blocks, alpha=secret.alpha if isinstance(secret, Quantile) else None, watch=watch)
         verifier.check_declared(column)
         statistic = own_statistic(plan, measured, verifier.share)
         params = _estimate(plan, column, measured, statistic)
         applied = _apply(plan, column, params, chosen)
         found = verifier.check_undeclared(column, accepted, params)
-        found += _refused(column, accepted, [*_few_rows(plan, measured.rows), *verifier.order.findings()])
+        found += _refused(column, accepted, [*_few_rows(plan, measured.rows), *exchangeable()])
         offset = verifier.offset or 0.0
         # values on a lattice that was accepted are short for another reason, and stay on it
         smear = all(finding.name != "step" for finding in found)
@@ -107,6 +132,7 @@ def prepare(
         offset=offset,
         smear=smear,
         seed=chosen,
+        counts=counts,
     )
     if (
         type.scale is not None
@@ -198,14 +224,24 @@ def _few_rows(plan: Plan, rows: int) -> list[Finding]:
     return [Finding(name="few-rows", values=(), flag="", says=says)]
 
 
+def _groups(plan: Plan, order: Order, rows: Beside | None) -> list[Finding]:
+    """Whether another column tells the rows, where there are others."""
+    if rows is None:
+        return []
+    others = Others(categories=plan.mode == "category")
+    for values, columns in rows:
+        if not columns:
+            return []
+        others.add(values, columns)
+    return find_groups(plan.mode, order, others)
+
+
 def _refused(column: str, accepted: Collection[str], found: list[Finding]) -> list[Finding]:
     refuse_undeclared(column, accepted, found, Structure())
     return found
 
 
-def count_categories(
-    blocks: Blocks, size: int, watch: Callable[[Array], None] = lambda block: None
-) -> np.ndarray[Any, np.dtype[np.int64]]:
+def count_categories(blocks: Blocks, size: int, watch: Callable[[Array], None] = lambda block: None) -> Counts:
     """How many rows each category has."""
     counts = np.zeros(size, dtype=np.int64)
     for block in blocks():

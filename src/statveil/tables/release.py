@@ -51,6 +51,7 @@ def release(
     round_digits: int | None = ...,
     seed: int | None = ...,
     record: dict[str, Any] | None = ...,
+    shuffle: bool = ...,
     details: Literal[False] = ...,
 ) -> Table: ...
 @overload
@@ -63,6 +64,7 @@ def release(
     round_digits: int | None = ...,
     seed: int | None = ...,
     record: dict[str, Any] | None = ...,
+    shuffle: bool = ...,
     details: Literal[True],
 ) -> Release: ...
 def release(
@@ -74,6 +76,7 @@ def release(
     round_digits: int | None = None,
     seed: int | None = None,
     record: dict[str, Any] | None = None,
+    shuffle: bool = False,
     details: bool = False,
 ) -> Any:
     """The table with one column released under the plan; everything else, and the input, as it was.
@@ -88,13 +91,18 @@ def release(
     column : str
         The column to release; left out for a single column (array, list, series).
     accept : collection of str
-        Undeclared structure to release in spite of its leak: ``"step"``, ``"heaps"``, ``"atoms"``, ``"misfit"``.
+        What to release in spite of its leak, by the names that a refusal gives: ``"step"``, ``"heaps"``, ``"atoms"``,
+        ``"ratios"``, ``"order"``, ``"groups"``, ``"few-rows"``, ``"misfit"``.
     round_digits : int, optional
         Decimals of the released numbers (continuous columns only).
     seed : int, optional
         For tests only: a seed that someone can guess undoes the randomness of ``unit``, ``rank`` and ``category``.
     record : dict, optional
         The private record of an earlier release of the same column, whose secret seed is used again.
+    shuffle : bool
+        Put all rows in a random order, drawn from the secret seed, so that the order tells nothing. Modes that draw
+        row by row (``rank``, ``smooth``, ``jitter``, ``unit``, ``category``) refuse a table whose order tells the
+        values.
     details : bool
         Return a :class:`Release` with the card and the private record instead of the table alone.
 
@@ -126,8 +134,11 @@ def release(
         round_digits=round_digits,
         seed=seed,
         secret_seed=None if record is None else seed_in(record, plan, column=column, sha256=sha256),
+        beside=frame.beside,
+        shuffled=shuffle,
     )
-    released = frame.released(mapped(prepared.column_map, prepared.labels, round_digits))
+    release_rows = mapped(prepared.column_map, prepared.labels, round_digits)
+    released = frame.released(release_rows, shuffle=prepared.seed if shuffle else None)
     if not details:
         return released
     card = make_card(
@@ -136,5 +147,6 @@ def release(
         accepted=prepared.accepted,
         round_digits=round_digits,
         test_seed=prepared.test_seed,
+        shuffled=shuffle,
     )
     return Release(table=released, card=card, record=make_record(plan, prepared, column=column, sha256=sha256))

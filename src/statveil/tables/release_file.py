@@ -19,6 +19,7 @@ from statveil.tables.files.opening import check_name
 from statveil.tables.preparing import prepare
 from statveil.tables.record import make_record, recorded_seed
 from statveil.tables.release import Release
+from statveil.tables.structure.group_search import Beside
 from statveil.whole_file import write_whole
 
 __all__ = ["Stage", "hash_file", "release_file"]
@@ -39,6 +40,7 @@ def release_file(
     round_digits: int | None = None,
     seed: int | None = None,
     record: str | os.PathLike[str] | None = None,
+    shuffle: bool = False,
     overwrite: bool = False,
     protect: Collection[str | os.PathLike[str]] = (),
     progress: Stage = lambda stage, rows, total: None,
@@ -55,8 +57,8 @@ def release_file(
         Parquet, CSV (``.gz`` too), Arrow/Feather or Excel, or a folder of Parquet files; both of the same format.
     column : str
         The column to release.
-    accept, round_digits, seed
-        As for :func:`release`.
+    accept, round_digits, seed, shuffle
+        As for :func:`release`. In a folder of Parquet files, each file's rows are shuffled: a row stays in its file.
     record : path, optional
         Where to keep the private record (readable by its owner only). A record of the same release that is there
         already lends its secret seed.
@@ -84,6 +86,9 @@ def release_file(
     def read(labels: Sequence[str] | None) -> Iterator[Array]:
         return table.blocks(column, labels=labels, progress=lambda rows: progress("reading", rows, table.rows))
 
+    def read_beside(labels: Sequence[str] | None) -> Beside:
+        return table.beside(column, labels=labels, progress=lambda rows: progress("reading", rows, table.rows))
+
     prepared = prepare(
         plan,
         read,
@@ -93,6 +98,8 @@ def release_file(
         round_digits=round_digits,
         seed=seed,
         secret_seed=kept,
+        beside=read_beside,
+        shuffled=shuffle,
     )
     facts = make_record(plan, prepared, column=column, sha256=sha256)
     if private is not None:
@@ -107,6 +114,7 @@ def release_file(
             prepared.column_map,
             labels=prepared.labels,
             round_digits=round_digits,
+            shuffle=prepared.seed if shuffle else None,
             progress=lambda rows: progress("writing", rows, table.rows),
         )
         card = make_card(
@@ -115,6 +123,7 @@ def release_file(
             accepted=prepared.accepted,
             round_digits=round_digits,
             test_seed=prepared.test_seed,
+            shuffled=shuffle,
             sha256=hash_file(work / _TABLE),
         )
         write_whole(work / _CARD, _text(card))

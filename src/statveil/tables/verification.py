@@ -17,7 +17,6 @@ from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array
 from statveil.tables.maps.build import fixed_point
 from statveil.tables.structure.findings import Finding, Sampler, find_misfit, find_structure, plain_number
-from statveil.tables.structure.order_search import Order
 
 __all__ = ["LEAKS", "Verifier", "bounds_of", "check_accepted", "precision", "refuse_undeclared"]
 
@@ -27,7 +26,8 @@ LEAKS = {
     "far the values moved.",
     "atoms": "Single values occur often, which was not declared. Someone who knows one learns how far it moved.",
     "ratios": "Many values are ratios of small whole numbers, which was not declared. Single values may tell the map.",
-    "order": "The order of the rows tells their values. Rows that were changed stick out of their neighbours.",
+    "order": "The order of the rows tells their values. Rows that were drawn one by one stick out of it.",
+    "groups": "Other columns tell the values of the rows. Rows that were drawn one by one stick out of their groups.",
     "few-rows": "The table has so few rows that its statistic can take few values only. The stated risk is too low.",
     "misfit": "The counts do not follow the stated family. The stated risk is proven only for columns that do.",
 }
@@ -54,7 +54,6 @@ class Verifier:
         self.known = plan.problem.known
         self.low, self.high = bounds_of(plan.problem)
         self.sampler = Sampler()
-        self.order = Order()
         self.offset: float | None = None
         self.hits = 0
         self._seen = 0
@@ -80,8 +79,6 @@ class Verifier:
             self.hits += int(np.count_nonzero(finite == self._count))
         self._seen += len(finite)
         self.sampler.add(values, start)
-        if self.plan.mode == "unit":
-            self.order.add(values)
 
     def _watch_step(self, values: Array, step: float) -> None:
         if self.offset is None:

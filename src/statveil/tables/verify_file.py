@@ -99,6 +99,7 @@ def _card(card: dict[str, Any], plan: Plan) -> Check:
             accepted=tuple(leak["name"] for leak in card["accepted_leaks"]),
             round_digits=card["rounded_to_digits"],
             test_seed=card["test_seed"],
+            shuffled=card["shuffled"],
             sha256=card["sha256"],
         )
         digits = card["rounded_to_digits"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, groupby
 from pathlib import Path
@@ -21,12 +21,14 @@ from statveil.tables.files.table_file import Progress, TableFile
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.released import read_rows, released_dtype, released_rows
 from statveil.tables.series import ColumnType, column_type
+from statveil.tables.shuffling import Keys, keys_of, shuffled_frames
 
 __all__ = ["ColumnarFile", "ColumnarParts"]
 
 # a panic of the engine (for example on a type it does not know) is not an Exception
 _ENGINE_FAILURES = (PolarsError, PanicException, OSError)
 _LARGEST_PRECISION = 38
+_FILE = "the files of the folder"
 
 
 class ColumnarParts(TableFile):
@@ -57,6 +59,19 @@ class ColumnarParts(TableFile):
             if progress:
                 progress(len(block))
 
+    def beside(
+        self, column: str, *, labels: Sequence[str] | None = None, progress: Progress | None = None
+    ) -> Iterator[tuple[Array, Mapping[str, pl.Series]]]:
+        self._check(column, labels)
+        several = len(self._parts()) > 1
+        for part, batch in self._batches(None):
+            others = {one.name: one for one in batch.get_columns() if one.name != column}
+            if several:  # which file a row lies in is known as well
+                others[_FILE] = pl.Series(np.full(len(batch), part))
+            yield read_rows(batch.get_column(column), labels), others
+            if progress:
+                progress(len(batch))
+
     def write(
         self,
         target: Path,
@@ -65,18 +80,25 @@ class ColumnarParts(TableFile):
         *,
         labels: Sequence[str] | None = None,
         round_digits: int | None = None,
+        shuffle: int | None = None,
         progress: Progress | None = None,
     ) -> None:
         self._check(column, labels)
 
-        def released() -> Generator[tuple[int, pl.DataFrame], None, None]:
+        def released() -> Generator[tuple[int, pl.DataFrame, Keys | None], None, None]:
             for index, pieces in enumerate(map(_merged, in_blocks(self._batches(None)))):
                 originals = [batch.get_column(column) for _, batch in pieces]
                 fresh = released_rows(originals, column_map, index, labels=labels, round_digits=round_digits)
+                rows = sum(len(series) for series in fresh)
+                keys = None if shuffle is None else keys_of(shuffle, index, rows)
+                start = 0
                 for (part, batch), series in zip(pieces, fresh, strict=True):
-                    yield part, batch.replace_column(batch.get_column_index(column), series)
+                    stop = start + len(series)
+                    released_batch = batch.replace_column(batch.get_column_index(column), series)
+                    yield part, released_batch, None if keys is None else keys[start:stop]
+                    start = stop
                 if progress:
-                    progress(sum(len(series) for series in fresh))
+                    progress(rows)
 
         parts, targets = self._parts(), self._targets(target)
         frames = released()
@@ -85,7 +107,8 @@ class ColumnarParts(TableFile):
             following = next(by_part, None)
             for number, (part, path) in enumerate(zip(parts, targets, strict=True)):
                 if following is not None and following[0] == number:
-                    part._sink_rows((frame for _, frame in following[1]), path, column, column_map.whole, labels)
+                    rows = _in_order(((frame, keys) for _, frame, keys in following[1]), part.rows or 0)
+                    part._sink_rows(rows, path, column, column_map.whole, labels)
                     following = next(by_part, None)
                 else:  # a file without rows keeps its place and its columns
                     part._sink_rows(iter(()), path, column, column_map.whole, labels)
@@ -188,6 +211,15 @@ class ColumnarFile(ColumnarParts):
             if isinstance(error, _ENGINE_FAILURES):
                 raise cannot_write(target, error) from None
             raise
+
+
+def _in_order(frames: Iterator[tuple[pl.DataFrame, Keys | None]], rows: int) -> Iterator[pl.DataFrame]:
+    """The frames as they come, or, where their rows have keys, in the order of the keys."""
+    first = next(frames, None)
+    if first is None or first[1] is None:
+        return (frame for frame, _ in chain([] if first is None else [first], frames))
+    keyed = ((frame, keys) for frame, keys in chain([first], frames) if keys is not None)
+    return shuffled_frames(keyed, rows=rows)
 
 
 def _merged(pieces: list[tuple[int, pl.DataFrame]]) -> list[tuple[int, pl.DataFrame]]:

@@ -7,8 +7,9 @@ import csv
 import gzip
 import io
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, ClassVar, cast
 
@@ -23,16 +24,18 @@ from statveil.tables.files.csv_numbers import (
     contents,
     in_quotes,
     missing_marks,
+    needs_quotes,
     numbers,
     numbers_as_text,
     refuse_beyond_exact,
 )
-from statveil.tables.files.csv_records import Records, in_blocks, read_records
+from statveil.tables.files.csv_records import Records, in_blocks, read_tables
 from statveil.tables.files.failures import cannot_read, cannot_write
 from statveil.tables.files.table_file import Progress, TableFile
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.rounding_digits import rounded
 from statveil.tables.series import ColumnType, codes_of
+from statveil.tables.shuffling import Keys, keys_of, shuffled_frames
 
 __all__ = ["CsvFile"]
 
@@ -54,6 +57,7 @@ class CsvFile(TableFile):
             self._header = read_header(source, path, "\t" if ".tsv" in name[-7:] else None)
         self.names = self._header.names
         self._forms: dict[str, Form] = {}
+        self._quoted: dict[str, bool] = {}
 
     # --- what the columns hold ------------------------------------------------------------------
     def type_of(self, column: str) -> ColumnType:
@@ -80,6 +84,19 @@ class CsvFile(TableFile):
                 self.rows = rows
             self._forms[column] = form
         return self._forms[column]
+
+    def quoted(self, column: str) -> bool:
+        """Whether every value of the column stands in quotes, one that does not need them too."""
+        if column not in self._quoted:
+            needless = False
+            for field in (field for records in self._records(self.position(column)) for field in records.fields()):
+                if field[:1] == b'"':
+                    needless = needless or not needs_quotes(contents([field])[0], self._header.separator)
+                elif not missing_marks(contents([field]))[0]:
+                    needless = False
+                    break
+            self._quoted[column] = needless
+        return self._quoted[column]
 
     def column(self, name: str) -> pl.Series:
         parts = [contents(records.fields()) for records in self._records(self.position(name))]
@@ -122,6 +139,20 @@ class CsvFile(TableFile):
                     progress(len(fields))
         self.rows = done
 
+    def beside(
+        self, column: str, *, labels: Sequence[str] | None = None, progress: Progress | None = None
+    ) -> Iterator[tuple[Array, Mapping[str, pl.Series]]]:
+        position, done = self.position(column), 0
+        places = [position, *(place for place in range(len(self.names)) if place != position)]
+        names = [self.names[place] for place in places[1:]]
+        keys = [f"{name} ({place})" if names.count(name) > 1 else name for place, name in enumerate(names)]
+        for own, *others in self._tables(places):
+            values = self._values(contents(own.fields()), column, done, labels)
+            yield values, {key: contents(one.fields()) for key, one in zip(keys, others, strict=True)}
+            done += len(values)
+            if progress:
+                progress(len(values))
+
     def _values(self, text: pl.Series, column: str, done: int, labels: Sequence[str] | None) -> Array:
         """The rows as a map sees them."""
         if labels is not None:
@@ -139,15 +170,19 @@ class CsvFile(TableFile):
 
     def _records(self, position: int) -> Iterator[Records]:
         """All records, checked to be text."""
+        return (records for (records,) in self._tables([position]))
+
+    def _tables(self, positions: Sequence[int]) -> Iterator[list[Records]]:
+        """All records, checked to be text, once for each field that is asked for."""
         with self._opened() as source:
             source.read(len(self._header.raw))
-            yield from read_records(
+            yield from read_tables(
                 _Utf8(source, self.path),
                 name=str(self.path),
                 line=self._header.raw.count(b"\n") + 1,
                 separator=self._header.separator.encode(),
                 columns=len(self.names),
-                position=position,
+                positions=positions,
             )
 
     @contextmanager
@@ -170,14 +205,17 @@ class CsvFile(TableFile):
         *,
         labels: Sequence[str] | None = None,
         round_digits: int | None = None,
+        shuffle: int | None = None,
         progress: Progress | None = None,
     ) -> None:
         position = self.position(column)
         # how the column is written matters only to a map that keeps whole numbers; others are spared the pass
         form = self._form(column) if labels is None and column_map.whole else Form()
-        out = _released(self, column, position, column_map, form, labels, round_digits, progress)
+        released = _released(self, column, position, column_map, form, labels, round_digits, progress)
+        out = _joined(released) if shuffle is None else _shuffled(released, self.rows or 0, self._header.raw, shuffle)
         try:
             with target.open("wb") as file:
+                out = chain([self._header.raw], out)
                 if self._packed:  # neither the name nor the time of the file goes into it
                     with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
                         _copy(out, cast(BinaryIO, packed))
@@ -201,9 +239,13 @@ def _released(
     labels: Sequence[str] | None,
     round_digits: int | None,
     progress: Progress | None,
-) -> Iterator[bytes]:
-    """The bytes of the file with the column released."""
-    yield table._header.raw
+) -> Iterator[list[tuple[Records, list[bytes]]]]:
+    """Block by block, the records and the fresh text of their fields.
+
+    A row's text depends on its new value alone, never on how its old one was written: quotes are those of the whole
+    column, or what the new value needs. A row that kept the quotes of the value it left would tell that value.
+    """
+    quoted = table.quoted(column)
     done = 0
     for index, pieces in enumerate(in_blocks(table._records(position))):
         fields = [field for piece in pieces for field in piece.fields()]
@@ -215,16 +257,38 @@ def _released(
             else:
                 fresh = _fresh_labels(values, released, labels, table._header.separator)
             for row, text in fresh:
-                # a row that lost its quotes would tell that it was changed
-                fields[row] = in_quotes(text) if fields[row][:1] == b'"' and text[:1] != b'"' else text
-        start = 0
+                fields[row] = in_quotes(text) if quoted and text[:1] != b'"' else text
+        start, block = 0, []
         for piece in pieces:
-            yield piece.with_fields(fields[start : start + len(piece)])
+            block.append((piece, fields[start : start + len(piece)]))
             start += len(piece)
+        yield block
         done += len(fields)
         if progress and fields:
             progress(len(fields))
     table.rows = done
+
+
+def _joined(blocks: Iterator[list[tuple[Records, list[bytes]]]]) -> Iterator[bytes]:
+    """The bytes of the file: whatever is not a field of the column stays as it was."""
+    return (piece.with_fields(fields) for block in blocks for piece, fields in block)
+
+
+def _shuffled(
+    blocks: Iterator[list[tuple[Records, list[bytes]]]], rows: int, header: bytes, seed: int
+) -> Iterator[bytes]:
+    """The records in the order of the secret seed."""
+    line_end = b"\r\n" if header.endswith(b"\r\n") else b"\n"
+
+    def keyed() -> Iterator[tuple[pl.DataFrame, Keys]]:
+        for index, block in enumerate(blocks):
+            lines = [line for piece, fields in block for line in piece.lines(fields, line_end)]
+            if lines:
+                frame = pl.DataFrame({"record": lines}, schema={"record": pl.Binary})
+                yield frame, keys_of(seed, index, len(lines))
+
+    for frame in shuffled_frames(keyed(), rows=rows):
+        yield b"".join(frame.to_series().to_list())
 
 
 def _fresh_numbers(
@@ -241,14 +305,9 @@ def _fresh_numbers(
 
 
 def _fresh_labels(before: Array, after: Array, labels: Sequence[str], separator: str) -> Iterator[tuple[int, bytes]]:
-    """Rows whose category changed and their new text, in quotes where it needs them."""
-    needs = ('"', "\n", "\r", separator)
-    texts = [label.encode() for label in labels]
-    texts = [
-        in_quotes(text) if not text or any(mark in label for mark in needs) else text
-        for text, label in zip(texts, labels, strict=True)
-    ]
-    rows = np.flatnonzero(np.isfinite(before) & (before != after))
+    """Every row with a category and its text: all rows of a label are written alike, changed or not."""
+    texts = [in_quotes(label.encode()) if needs_quotes(label, separator) else label.encode() for label in labels]
+    rows = np.flatnonzero(np.isfinite(before))
     return ((row, texts[int(after[row])]) for row in rows.tolist())
 
 

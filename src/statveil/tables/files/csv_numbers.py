@@ -11,7 +11,16 @@ import polars as pl
 from statveil.errors import ColumnError
 from statveil.tables.blocks import Array
 
-__all__ = ["Form", "contents", "in_quotes", "missing_marks", "numbers", "numbers_as_text", "refuse_beyond_exact"]
+__all__ = [
+    "Form",
+    "contents",
+    "in_quotes",
+    "missing_marks",
+    "needs_quotes",
+    "numbers",
+    "numbers_as_text",
+    "refuse_beyond_exact",
+]
 
 _NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 _WHOLE = r"^[+-]?[0-9]+$"
@@ -40,6 +49,11 @@ def _unquoted(raw: bytes) -> bytes:
 def in_quotes(text: bytes) -> bytes:
     """The text as a quoted field."""
     return b'"' + text.replace(b'"', b'""') + b'"'
+
+
+def needs_quotes(text: str, separator: str) -> bool:
+    """Whether a text can only be a field in quotes."""
+    return not text or any(mark in text for mark in ('"', "\n", "\r", separator))
 
 
 def missing_marks(text: pl.Series) -> pl.Series:

@@ -6,7 +6,7 @@ The bytes around that field are never taken apart, so whatever the other columns
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from statveil.errors import FileError
 from statveil.tables.blocks import BLOCK
 
-__all__ = ["Records", "in_blocks", "read_records"]
+__all__ = ["Records", "in_blocks", "read_records", "read_tables"]
 
 CHUNK = 1 << 22
 LONGEST_RECORD = 1 << 26
@@ -72,6 +72,19 @@ class Records:
         out.append(raw[before:])
         return b"".join(out)
 
+    def lines(self, fresh: Sequence[bytes], line_end: bytes) -> list[bytes]:
+        """Each record with another field, without blank lines before it; the last one gets the line end it lacks."""
+        raw, out, before = self.raw, [], 0
+        for start, end, stop, field in zip(
+            self.starts.tolist(), self.ends.tolist(), self.stops.tolist(), fresh, strict=True
+        ):
+            # a record never begins with a line end, but for the one of a missing value in a table of one column
+            head = raw[before:start].lstrip(b"\r\n")
+            tail = raw[end:stop]
+            out.append(head + field + (tail if tail.endswith(b"\n") else tail + line_end))
+            before = stop
+        return out
+
     def split(self, count: int) -> tuple[Records, Records]:
         """The first ``count`` records, and the rest."""
         border = int(self.stops[count - 1])
@@ -98,7 +111,15 @@ def in_blocks(chunks: Iterable[Records]) -> Iterator[list[Records]]:
 def read_records(
     source: Source, *, name: str, line: int, separator: bytes, columns: int, position: int
 ) -> Iterator[Records]:
-    """All records after the header.
+    """All records after the header, with the place of the field at ``position``; see :func:`read_tables`."""
+    tables = read_tables(source, name=name, line=line, separator=separator, columns=columns, positions=(position,))
+    return (records for (records,) in tables)
+
+
+def read_tables(
+    source: Source, *, name: str, line: int, separator: bytes, columns: int, positions: Sequence[int]
+) -> Iterator[list[Records]]:
+    """All records after the header, once for each of the fields that are asked for.
 
     Parameters
     ----------
@@ -112,8 +133,8 @@ def read_records(
         What stands between two fields.
     columns : int
         How many fields the header has, and so every record.
-    position : int
-        Which field is asked for.
+    positions : sequence of int
+        Which fields are asked for.
     """
     rest = b""
     while True:
@@ -133,11 +154,13 @@ def read_records(
                 )
             rest = buffer
             continue
-        records = _records(text, marks, columns, position, name, line)
+        tables = [_records(text, marks, columns, position, name, line) for position in positions]
         stop = int(marks[-1]) + 1
         line += text.count(b"\n", 0, stop)
         rest = buffer[stop:]
-        yield Records(records.raw[:-1], records.starts, records.ends, records.stops) if lent and not rest else records
+        if lent and not rest:
+            tables = [Records(one.raw[:-1], one.starts, one.ends, one.stops) for one in tables]
+        yield tables
 
 
 def _records(text: bytes, marks: _Positions, columns: int, position: int, name: str, line: int) -> Records:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -18,6 +18,7 @@ from statveil.errors import ColumnError, FileError, StatveilError
 from statveil.tables.blocks import BLOCK, Array
 from statveil.tables.files.excel_values import (
     ExcelForm,
+    as_text,
     categories,
     numbers,
     refuse_beyond_exact,
@@ -29,6 +30,7 @@ from statveil.tables.files.table_file import Progress, TableFile
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.rounding_digits import rounded
 from statveil.tables.series import ColumnType, codes_of, label_values
+from statveil.tables.shuffling import shuffled_order
 
 __all__ = ["ExcelFile"]
 
@@ -125,6 +127,23 @@ class ExcelFile(TableFile):
                 progress(len(cells))
         self.rows = done
 
+    def beside(
+        self, column: str, *, labels: Sequence[str] | None = None, progress: Progress | None = None
+    ) -> Iterator[tuple[Array, Mapping[str, pl.Series]]]:
+        self._check(column, labels)
+        position, rows, done = self.position(column), self._rows(), 0
+        while block := list(islice(rows, BLOCK)):
+            values = self._values([row[position] for row in block], column, done, labels)
+            others = {
+                name if self.names.count(name) == 1 else f"{name} ({place})": as_text([row[place] for row in block])
+                for place, name in enumerate(self.names)
+                if place != position
+            }
+            yield values, others
+            done += len(block)
+            if progress:
+                progress(len(block))
+
     def _check(self, column: str, labels: Sequence[str] | None) -> None:
         """An error unless the column can be read as asked."""
         form = self._form(column)
@@ -201,16 +220,21 @@ class ExcelFile(TableFile):
         *,
         labels: Sequence[str] | None = None,
         round_digits: int | None = None,
+        shuffle: int | None = None,
         progress: Progress | None = None,
     ) -> None:
         self._check(column, labels)
         rows = self._released(column, column_map, labels, round_digits, progress)
+        number_format = self._form(column).number_format
+        if shuffle is not None:  # a sheet has a million rows at most, so they fit into memory
+            listed = list(rows)
+            rows = (listed[row] for row in shuffled_order(shuffle, len(listed)).tolist())
         book = _openpyxl().Workbook(write_only=True)
         sheet = book.create_sheet(self._title)
         try:
             sheet.append(list(self.names))
             for row in rows:
-                sheet.append([written_cell(sheet, cell, value) for cell, value in row])
+                sheet.append([written_cell(sheet, cell, value, number_format) for cell, value in row])
             writer = importlib.import_module("openpyxl.writer.excel").ExcelWriter
             with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
                 writer(book, archive).save()
@@ -228,7 +252,7 @@ class ExcelFile(TableFile):
         round_digits: int | None,
         progress: Progress | None,
     ) -> Iterator[list[tuple[Any, Any]]]:
-        """Rows as pairs of the original cell and the value to write."""
+        """Rows as pairs of the original cell and the value to write; no cell where the value was released."""
         position = self.position(column)
         whole = column_map.whole and self._form(column).kind == "integer"
         names = [] if labels is None else label_values(labels, self._form(column).dtype).to_list()
@@ -240,17 +264,17 @@ class ExcelFile(TableFile):
             fresh: list[Any] = [None if cell is None else cell.value for cell in cells]
             if labels is None:
                 after = rounded(after, round_digits)
-                touched = np.flatnonzero(np.isfinite(before))
-                for number, value in zip(
-                    touched.tolist(), released_numbers(after[touched], column, whole), strict=True
-                ):
+                known = np.flatnonzero(np.isfinite(before))
+                for number, value in zip(known.tolist(), released_numbers(after[known], column, whole), strict=True):
                     fresh[number] = value
             else:
-                for number in np.flatnonzero(np.isfinite(before) & (before != after)).tolist():
+                for number in np.flatnonzero(np.isfinite(before)).tolist():  # changed or not, written alike
                     fresh[number] = names[int(after[number])]
-            for row, value in zip(block, fresh, strict=True):
+            for row, value, touched in zip(block, fresh, np.isfinite(before).tolist(), strict=True):
                 yield [
-                    (cell, value if place == position else None if cell is None else cell.value)
+                    (None if touched else cell, value)
+                    if place == position
+                    else (cell, None if cell is None else cell.value)
                     for place, cell in enumerate(row)
                 ]
             index += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, time, timedelta
 from functools import cache
 from typing import Any
@@ -16,7 +16,15 @@ import polars as pl
 from statveil.errors import ColumnError
 from statveil.tables.blocks import Array
 
-__all__ = ["ExcelForm", "categories", "numbers", "refuse_beyond_exact", "released_numbers", "written_cell"]
+__all__ = [
+    "ExcelForm",
+    "as_text",
+    "categories",
+    "numbers",
+    "refuse_beyond_exact",
+    "released_numbers",
+    "written_cell",
+]
 
 _MISSING = frozenset(("", "na", "n/a", "nan", "null", "none", "-", "?"))
 _LARGEST_WHOLE = 2**53
@@ -55,6 +63,12 @@ class ExcelForm:
     dates: bool = False
     values: int = 0
     first_text: int | None = None
+    _formats: set[str] = field(default_factory=set)
+
+    @property
+    def number_format(self) -> str:
+        """How the column's numbers are shown: as all of them are, or plainly. A row's own format may tell its value."""
+        return next(iter(self._formats)) if len(self._formats) == 1 else "General"
 
     @property
     def kind(self) -> str:
@@ -78,6 +92,7 @@ class ExcelForm:
             if not _is_number(value) and self.numeric and self.values:
                 self.first_text = self.values
             self.values += 1
+            self._formats.add(str(cell.number_format))
             self.whole = self.whole and isinstance(value, int) and not isinstance(value, bool)
             self.numeric = self.numeric and _is_number(value)
             self.boolean = self.boolean and isinstance(value, bool)
@@ -104,6 +119,11 @@ def categories(cells: Sequence[Any], column: str, labels: Sequence[str], form: E
         value = None if cell is None or cell.value is None else str(cell.value) if text else cell.value
         values.append(None if _missing(cell) and not (text and value in known) else value)
     return pl.Series(column, values, dtype=form.dtype)
+
+
+def as_text(cells: Sequence[Any]) -> pl.Series:
+    """Cells that are only looked at: what they hold, as text; times in the order of time."""
+    return pl.Series([None if _missing(cell) else str(cell.value) for cell in cells], dtype=pl.String)
 
 
 def refuse_beyond_exact(cells: Sequence[Any], values: Array, column: str) -> None:
@@ -135,18 +155,19 @@ def _new_cell() -> Any:
     return importlib.import_module("openpyxl.cell").WriteOnlyCell
 
 
-def written_cell(sheet: Any, original: Any, value: Any) -> Any:
-    """A cell of the new sheet: the value, with the number format of the original cell."""
+def written_cell(sheet: Any, original: Any, value: Any, number_format: str) -> Any:
+    """A cell of the new sheet: as the original, or, where there is none, by the value and the column's format alone."""
     if value is None:
         return None
     cell = _new_cell()(sheet, value=value)
     if isinstance(value, str):
         # text that looks like a formula or an error is still text
-        cell.data_type = "e" if original.data_type == "e" else "s"
+        cell.data_type = "e" if original is not None and original.data_type == "e" else "s"
     elif isinstance(value, float):
         # openpyxl writes 16 digits of a float, which is one too few; as text it is written as it stands
         cell.value = repr(value)
         cell.data_type = "n"
-    if original.number_format != cell.number_format:
-        cell.number_format = original.number_format
+    shown = number_format if original is None else original.number_format
+    if shown != cell.number_format:
+        cell.number_format = shown
     return cell

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -70,6 +70,15 @@ class TableFile(ABC):
         """
 
     @abstractmethod
+    def beside(
+        self, column: str, *, labels: Sequence[str] | None = None, progress: Progress | None = None
+    ) -> Iterator[tuple[Array, Mapping[str, pl.Series]]]:
+        """The column as :meth:`blocks` gives it, in pieces of any length, with the same rows of all other columns.
+
+        The others are only looked at: in their own types, or as text.
+        """
+
+    @abstractmethod
     def write(
         self,
         target: Path,
@@ -78,6 +87,7 @@ class TableFile(ABC):
         *,
         labels: Sequence[str] | None = None,
         round_digits: int | None = None,
+        shuffle: int | None = None,
         progress: Progress | None = None,
     ) -> None:
         """Write the whole table to ``target`` with the column released by the map, and all else as it is.
@@ -94,6 +104,8 @@ class TableFile(ABC):
             The plan's categories, for a column of categories.
         round_digits : int, optional
             Decimals of the released numbers.
+        shuffle : int, optional
+            The secret seed that puts all rows in another order; in a folder, those of each file.
         progress : callable, optional
             Called with the number of rows of each block.
         """

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
 from statveil.tables.frames.frame import Frame
@@ -31,6 +34,16 @@ def from_arrow(column: Any, name: str) -> pl.Series:
     raise ColumnError(f"column {name!r} has the type {kind}, which cannot be released; cast it first.")
 
 
+def _any_series(column: Any) -> pl.Series:
+    """A column that is only looked at: as it is, or as text where Polars does not know its type."""
+    try:
+        series = pl.from_arrow(column)
+        assert isinstance(series, pl.Series)
+        return series
+    except pl.exceptions.PolarsError:
+        return pl.Series([repr(value) for value in column.to_pylist()])
+
+
 class ArrowTable(Frame):
     """A PyArrow table. Metadata of the schema is dropped: it can hold anything, the true statistic too."""
 
@@ -43,6 +56,17 @@ class ArrowTable(Frame):
 
     def series(self) -> pl.Series:
         return from_arrow(self.native[self.column], self.column)
+
+    def others(self) -> Mapping[str, pl.Series]:
+        names = self.native.column_names
+        return {
+            f"{name} ({place})" if names.count(name) > 1 else name: _any_series(self.native.column(place))
+            for place, name in enumerate(names)
+            if name != self.column
+        }
+
+    def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
+        return native.take(order)
 
     def with_series(self, released: pl.Series) -> Any:
         place = self.native.column_names.index(self.column)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
 from statveil.tables.frames.frame import Frame
@@ -42,6 +45,25 @@ class DuckDBRelation(Frame):
                 ) from None
         return self._series
 
+    def others(self) -> Mapping[str, pl.Series]:
+        names = [name for name in self.native.columns if name != self.column]
+        if not names:
+            return {}
+        # the types that Polars does not know are looked at as text
+        plain = [_quoted(name) if _known_type(self.native, name) else f"{_quoted(name)}::VARCHAR" for name in names]
+        table = self.native.project(", ".join(f"{one} AS c{place}" for place, one in enumerate(plain))).pl()
+        return dict(zip(names, table.get_columns(), strict=True))
+
+    def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        statveil_shuffled_4d0e6a21 = pl.DataFrame({"statveil_place": place})  # noqa: F841
+        return native.query(
+            "statveil_unshuffled",
+            "SELECT statveil_unshuffled.* FROM statveil_unshuffled POSITIONAL JOIN statveil_shuffled_4d0e6a21 s "
+            "ORDER BY s.statveil_place",
+        )
+
     def with_series(self, released: pl.Series) -> Any:
         name = _quoted(self.column)
         own = self.native.types[self.native.columns.index(self.column)]
@@ -58,6 +80,11 @@ class DuckDBRelation(Frame):
             f"THEN {after} ELSE error('the rows came in another order; sort the relation first') END "
             f"AS {name}) FROM statveil_original POSITIONAL JOIN statveil_released_9c1f5b7e r",
         )
+
+
+def _known_type(relation: Any, name: str) -> bool:
+    kind = str(relation.types[relation.columns.index(name)])
+    return not any(word in kind for word in ("STRUCT", "MAP", "UNION", "HUGEINT", "BIT", "UUID", "ENUM", "[", "ZONE"))
 
 
 def _quoted(name: str) -> str:

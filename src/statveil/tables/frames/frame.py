@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from statveil.errors import ColumnError, unknown_name
 from statveil.tables.blocks import BLOCK, Array
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.released import read_rows, released_rows
 from statveil.tables.series import ColumnType, column_type, from_numbers
+from statveil.tables.shuffling import shuffled_order
 
 __all__ = ["Frame", "Released", "mapped"]
 
@@ -57,6 +59,14 @@ class Frame(ABC):
     def with_series(self, released: pl.Series) -> Any:
         """A new object of the same kind with another target column."""
 
+    @abstractmethod
+    def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
+        """An object of the same kind with its rows in another order; nothing of it tells the old one."""
+
+    def others(self) -> Mapping[str, pl.Series]:
+        """All other columns, and whatever else goes with a row, such as an index."""
+        return {}
+
     # --- what a release needs; a query that is larger than memory overrides these ----------------
     def type(self) -> ColumnType:
         """What the target column holds."""
@@ -68,11 +78,19 @@ class Frame(ABC):
         for start in range(0, len(series), BLOCK):
             yield read_rows(series.slice(start, BLOCK), labels)
 
-    def released(self, release: Released) -> Any:
-        """The object with every block of the target column replaced."""
+    def beside(self, labels: Sequence[str] | None) -> Iterator[tuple[Array, Mapping[str, pl.Series]]]:
+        """The target column as numbers, with the same rows of all other columns."""
+        others, start = self.others(), 0
+        for values in self.blocks(labels):
+            yield values, {name: column.slice(start, len(values)) for name, column in others.items()}
+            start += len(values)
+
+    def released(self, release: Released, *, shuffle: int | None = None) -> Any:
+        """The object with every block of the target column replaced, its rows shuffled where a seed is given."""
         series = self.series()
         parts = [release(series.slice(start, BLOCK), start // BLOCK) for start in range(0, len(series), BLOCK)]
-        return self.with_series(pl.concat(parts) if parts else series)
+        table = self.with_series(pl.concat(parts) if parts else series)
+        return table if shuffle is None else self.taken(table, shuffled_order(shuffle, len(series)))
 
 
 def mapped(column_map: ColumnMap, labels: Sequence[str] | None, round_digits: int | None) -> Released:

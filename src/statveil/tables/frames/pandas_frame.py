@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
 from statveil.tables.frames.arrow_table import from_arrow
@@ -48,6 +50,15 @@ class PandasSeries(Frame):
             listed = [None if gone else value for value, gone in zip(column.tolist(), missing, strict=True)]
             return ListFrame(listed, None).series().alias(name)
         raise ColumnError(f"column {name!r} has the type {dtype}, which holds neither numbers nor categories.")
+
+    def others(self) -> Mapping[str, pl.Series]:
+        return _index_columns(self.native.index)
+
+    def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
+        rows = native.iloc[order]
+        if _numbered(native.index):  # numbers of the rows, which would tell the old order
+            rows = rows.set_axis(native.index, axis=0)
+        return rows
 
     def type(self) -> ColumnType:
         if type(self.target().dtype).__name__ == "CategoricalDtype":
@@ -102,11 +113,43 @@ class PandasFrame(PandasSeries):
     def target(self) -> Any:
         return self.native[self.column]
 
+    def others(self) -> Mapping[str, pl.Series]:
+        found = dict(_index_columns(self.native.index))
+        for place, name in enumerate(self.native.columns):
+            if name != self.column:
+                key = str(name)
+                found[key if key not in found else f"{key} ({place})"] = _any_series(self.native.iloc[:, place])
+        return found
+
     def assembled(self, fresh: Any) -> Any:
         table = self.native.copy(deep=False)
         table[self.column] = fresh  # the same index, so by position: an index may repeat
         table.attrs = {}
         return table
+
+
+def _numbered(index: Any) -> bool:
+    return type(index).__name__ == "RangeIndex"
+
+
+def _index_columns(index: Any) -> Mapping[str, pl.Series]:
+    """What the index tells of a row; the plain numbers of the rows tell their order, which is looked at by itself."""
+    if _numbered(index):
+        return {}
+    levels = [index.get_level_values(level) for level in range(index.nlevels)]
+    return {f"index level {number}" if number else "index": _any_series(level) for number, level in enumerate(levels)}
+
+
+def _any_series(column: Any) -> pl.Series:
+    """A column that is only looked at: as it is, or as text where Polars does not know its type."""
+    try:
+        return pl.Series(column.to_numpy()) if column.dtype.kind in "biufmM" else pl.Series(map(_text, column))
+    except (TypeError, ValueError, pl.exceptions.PolarsError):
+        return pl.Series(map(_text, column))
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else repr(value)
 
 
 def _arrow_backed(dtype: Any) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
 from statveil.tables.frames.frame import Frame
@@ -35,6 +36,9 @@ class ArrayFrame(Frame):
         if self.native.dtype.kind not in "biuf" or self.native.dtype.itemsize > 8:
             raise ColumnError(f"an array of type {self.native.dtype} holds no plain numbers or categories.")
         return pl.Series("values", np.ascontiguousarray(self.native).astype(self.native.dtype.newbyteorder("=")))
+
+    def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
+        return native[order]
 
     def with_series(self, released: pl.Series) -> Any:
         if self.native.dtype.kind in "OUS":
@@ -72,6 +76,9 @@ class ListFrame(Frame):
             )
         except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
             raise ColumnError("the list holds values that are neither plain numbers nor labels.") from None
+
+    def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
+        return getattr(type(native), "_make", type(native))([native[row] for row in order.tolist()])
 
     def with_series(self, released: pl.Series) -> Any:
         return getattr(type(self.native), "_make", type(self.native))(released.to_list())

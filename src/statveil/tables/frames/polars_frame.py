@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from zlib import crc32
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from polars.io.plugins import register_io_source
 
 from statveil.errors import ColumnError
@@ -14,6 +16,7 @@ from statveil.tables.blocks import BLOCK, Array, in_blocks
 from statveil.tables.frames.frame import Frame, Released
 from statveil.tables.released import read_rows
 from statveil.tables.series import ColumnType, column_type
+from statveil.tables.shuffling import keys_of, shuffled_frames
 
 __all__ = ["PolarsFrame", "PolarsLazyFrame", "PolarsSeries"]
 
@@ -32,6 +35,12 @@ class PolarsFrame(Frame):
         series: pl.Series = self.native[self.column]
         return series
 
+    def others(self) -> Mapping[str, pl.Series]:
+        return {column.name: column for column in self.native.get_columns() if column.name != self.column}
+
+    def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
+        return native[order]
+
     def with_series(self, released: pl.Series) -> Any:
         return self.native.with_columns(released.alias(self.column))
 
@@ -49,6 +58,9 @@ class PolarsSeries(Frame):
     def series(self) -> pl.Series:
         series: pl.Series = self.native
         return series if series.name else series.alias("values")
+
+    def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
+        return native.gather(order)
 
     def with_series(self, released: pl.Series) -> Any:
         return released.alias(self.native.name)
@@ -80,6 +92,9 @@ class PolarsLazyFrame(Frame):
     def with_series(self, released: pl.Series) -> Any:
         raise AssertionError("a lazy frame is released block by block")
 
+    def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
+        raise AssertionError("a lazy frame is shuffled block by block")
+
     def type(self) -> ColumnType:
         return column_type(self.native.collect_schema()[self.column])
 
@@ -95,30 +110,47 @@ class PolarsLazyFrame(Frame):
             raise self._unsteady()
         self._checks = checks
 
+    def beside(self, labels: Sequence[str] | None) -> Iterator[tuple[Array, Mapping[str, pl.Series]]]:
+        for rows in frame_blocks(self.native):
+            yield (
+                read_rows(rows[self.column], labels),
+                {column.name: column for column in rows.get_columns() if column.name != self.column},
+            )
+
     def _values(self, rows: pl.DataFrame) -> Array:
         return read_rows(rows[self.column], self._labels)
 
-    def released(self, release: Released) -> Any:
+    def released(self, release: Released, *, shuffle: int | None = None) -> Any:
         native, column, checks = self.native, self.column, list(self._checks)
         schema = native.collect_schema()
         empty = release(pl.Series(column, [], dtype=schema[column]), 0)
 
-        def source(
-            with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
-        ) -> Iterator[pl.DataFrame]:
-            left, index = n_rows, -1
+        def released_blocks() -> Iterator[tuple[int, pl.DataFrame]]:
+            index = -1
             for index, rows in enumerate(frame_blocks(native)):
                 if index >= len(checks) or crc32(self._values(rows).tobytes()) != checks[index]:
                     raise self._unsteady()
-                fresh = rows.with_columns(release(rows[column], index).alias(column))
+                yield index, rows.with_columns(release(rows[column], index).alias(column))
+            if index + 1 < len(checks):
+                raise self._unsteady()
+
+        def fresh_blocks() -> Iterator[pl.DataFrame]:
+            if shuffle is None:
+                return (rows for _, rows in released_blocks())
+            keyed = ((rows, keys_of(shuffle, index, len(rows))) for index, rows in released_blocks())
+            return shuffled_frames(keyed, rows=BLOCK * len(checks))
+
+        def source(
+            with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
+        ) -> Iterator[pl.DataFrame]:
+            left = n_rows
+            for fresh in fresh_blocks():
                 fresh = fresh if left is None else fresh.head(left)
                 left = None if left is None else left - len(fresh)
                 fresh = fresh if with_columns is None else fresh.select(with_columns)
                 yield fresh if predicate is None else fresh.filter(predicate)
                 if left == 0:
                     return
-            if index + 1 < len(checks):
-                raise self._unsteady()
 
         return register_io_source(source, schema={**schema, column: empty.dtype})
 

@@ -22,6 +22,7 @@ from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.maps.jitter import prepare_jitter
 from statveil.tables.maps.lattice import Lattice, on_lattice
 from statveil.tables.maps.rank import prepare_rank
+from statveil.tables.maps.sampling import Counts
 from statveil.tables.maps.smooth import prepare_smooth
 from statveil.tables.maps.unit import prepare_unit
 
@@ -41,6 +42,7 @@ def build_map(
     offset: float,
     smear: bool,
     seed: int,
+    counts: Counts | None = None,
 ) -> ColumnMap:
     """The map that gives the column the released parameters.
 
@@ -54,10 +56,12 @@ def build_map(
         Where the column's lattice lies, if a step is declared.
     smear : bool
         Whether values that are 32-bit floats are smeared over their cells.
+    counts : array, optional
+        Rows of each category as they were counted: a column that has others by now is refused.
     """
     if plan.mode == "category":
         shares = np.array([float(applied.released[param.name]) for param in plan.problem.family.params])
-        return prepare_category(blocks, shares=shares, seed=seed)
+        return prepare_category(blocks, shares=shares, seed=seed, counts=counts)
     released = {name: float(value) for name, value in applied.released.items()}
     if plan.mode == "unit":
         weights = "equal" if plan.problem.family.name == "poisson" else "urn"

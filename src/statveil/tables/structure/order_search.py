@@ -1,70 +1,55 @@
-"""Whether the order of the rows tells their values: sorted or grouped rows, or a series in time."""
+"""Whether the order of the rows tells their values: sorted or grouped rows, a series in time, a cycle."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
 from statveil.tables.blocks import Array
-from statveil.tables.structure.findings import Finding
+from statveil.tables.structure.relation import scores_of, told_by_order
 
-__all__ = ["Order"]
+__all__ = ["ORDER_LEVEL", "Order"]
 
-_CLEAR = 6.0
-"""Standard errors of a correlation of neighbours that is no accident."""
+ORDER_LEVEL = 1e-3
+"""How often a table of independent rows is taken for an ordered one, at most."""
+
+_PIECE, _PIECES = 2**13, 128  # rows that stay together, and how many such pieces are kept, up to twice
 
 
 class Order:
-    """Compares each row with the next one, block by block.
+    """Keeps a bounded part of a column in the order of its rows: whole pieces of neighbours, spread over the table.
 
-    Maps that change single rows at random (units kept or added, rows relabelled) hide a row among others like it. In
-    a sorted column a changed row sticks out of its neighbours, and the original can be read off again.
+    Up to a million rows everything is kept; of a longer column every second, fourth, ... piece of 8,192 rows.
     """
 
     def __init__(self, *, categories: bool = False) -> None:
         self._categories = categories
-        self._pairs = 0
-        self._sums = np.zeros(5)
-        self._last: float | None = None
-        self._matches = 0
-        self._counts: dict[float, int] = {}
+        self._stride = 1
+        self._pieces: dict[int, list[Array]] = {}
+        self.rows = 0
 
     def add(self, values: Array) -> None:
-        """Take in the next rows."""
+        """Take in the next rows; those that are not finite are left out."""
         rows = values[np.isfinite(values)]
-        if not len(rows):
-            return
-        joined = rows if self._last is None else np.concatenate([[self._last], rows])
-        one, two = joined[:-1], joined[1:]
-        self._pairs += len(one)
-        self._last = float(rows[-1])
-        if self._categories:
-            self._matches += int(np.count_nonzero(one == two))
-            for value, count in zip(*np.unique(rows, return_counts=True), strict=True):
-                self._counts[float(value)] = self._counts.get(float(value), 0) + int(count)
-            return
-        with np.errstate(over="ignore"):
-            self._sums += [one.sum(), two.sum(), (one * one).sum(), (two * two).sum(), (one * two).sum()]
+        start = 0
+        while start < len(rows):
+            number, inside = divmod(self.rows, _PIECE)
+            part = rows[start : start + _PIECE - inside]
+            if number % self._stride == 0:
+                self._pieces.setdefault(number, []).append(part.copy())
+            start += len(part)
+            self.rows += len(part)
+        while len(self._pieces) > 2 * _PIECES:
+            self._stride *= 2
+            self._pieces = {number: parts for number, parts in self._pieces.items() if number % self._stride == 0}
 
-    def findings(self) -> list[Finding]:
-        """One finding where neighbours are more alike than chance makes them."""
-        if self._pairs < 10 or self._score() < _CLEAR:
-            return []
-        says = (
-            "neighbouring rows are alike (the table is sorted or grouped, or a series in time), so a row that was "
-            "changed at random sticks out; shuffle the rows before the release."
-        )
-        return [Finding(name="order", values=(), flag="", says=says)]
+    @property
+    def values(self) -> Array:
+        """What was kept, in order."""
+        kept = [part for number in sorted(self._pieces) for part in self._pieces[number]]
+        return np.concatenate(kept) if kept else np.zeros(0)
 
-    def _score(self) -> float:
-        if self._categories:
-            total = sum(self._counts.values())
-            alike = sum((count / total) ** 2 for count in self._counts.values())
-            spread = math.sqrt(max(alike * (1 - alike) * self._pairs, 1e-12))
-            return (self._matches - alike * self._pairs) / spread if alike < 1 else 0.0
-        one, two, squares, more, products = self._sums / self._pairs
-        spread = math.sqrt(max((squares - one * one) * (more - two * two), 0.0))
-        if not spread or not math.isfinite(spread):
-            return 0.0
-        return float(products - one * two) / spread * math.sqrt(self._pairs)
+    def share(self) -> float:
+        """How much of the column's variation its order tells; 0 where independent rows could look the same."""
+        values = self.values
+        gaps = range(_PIECE, len(values), _PIECE) if self._stride > 1 else ()
+        return told_by_order(scores_of(values, categories=self._categories), level=ORDER_LEVEL, gaps=tuple(gaps))

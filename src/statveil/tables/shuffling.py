@@ -1,0 +1,106 @@
+"""Rows in an order of the secret seed: each row has a random key, and the table is sorted by it.
+
+A table too long for memory is divided by key into parts, kept in a private folder, and each part is sorted by itself:
+the order is the same to the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from statveil.tables.blocks import BLOCK
+from statveil.tables.maps.column_map import stream
+
+__all__ = ["Keys", "keys_of", "shuffled_frames", "shuffled_order"]
+
+Keys = NDArray[np.uint64]
+
+_SHUFFLE = 0x60  # purpose of the random stream
+_IN_MEMORY = 2**20
+_FLUSHED = 2**15  # rows of a part that are gathered before they are written
+
+
+def keys_of(seed: int, index: int, rows: int) -> Keys:
+    """The keys of block number ``index``; they depend on the seed and the row's number alone."""
+    return stream(seed, _SHUFFLE, index).integers(0, 2**64 - 1, size=rows, dtype=np.uint64, endpoint=True)
+
+
+def shuffled_order(seed: int, rows: int) -> NDArray[np.int64]:
+    """For each row of the shuffled table, which row it was."""
+    sizes = [min(BLOCK, rows - start) for start in range(0, rows, BLOCK)]
+    keys = [keys_of(seed, index, size) for index, size in enumerate(sizes)]
+    return np.argsort(np.concatenate(keys), kind="stable") if keys else np.zeros(0, dtype=np.int64)
+
+
+def shuffled_frames(
+    frames: Iterable[tuple[pl.DataFrame, Keys]], *, rows: int, in_memory: int = _IN_MEMORY
+) -> Iterator[pl.DataFrame]:
+    """The rows of all frames in the order of their keys, in blocks.
+
+    Parameters
+    ----------
+    frames
+        Frames of one schema with the key of each row.
+    rows
+        How many there are, about: decides into how many parts they go.
+    in_memory
+        Rows of a part.
+    """
+    parts = max(1, -(-rows // in_memory))
+    if parts == 1:
+        yield from _sorted(list(frames))
+        return
+    # Released rows lie in this folder, but in an order that is secret: only the owner can read it, and it is removed.
+    with TemporaryDirectory(prefix="statveil-", ignore_cleanup_errors=True) as name:
+        held = [_Part(Path(name) / str(number)) for number in range(parts)]
+        for frame, keys in frames:
+            part = np.minimum(keys // np.uint64(2**64 // parts), parts - 1).astype(np.int64)
+            order = np.argsort(part, kind="stable")
+            stops = np.cumsum(np.bincount(part, minlength=parts))
+            for number, chosen in enumerate(np.split(order, stops[:-1])):
+                if len(chosen):
+                    held[number].add(frame[chosen], keys[chosen])
+        for one in held:
+            yield from _sorted(one.read())
+
+
+class _Part:
+    """The rows of one range of keys: the latest in memory, the others in files."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._folder.mkdir()
+        self._waiting: list[tuple[pl.DataFrame, Keys]] = []
+        self._rows = self._files = 0
+
+    def add(self, frame: pl.DataFrame, keys: Keys) -> None:
+        self._waiting.append((frame, keys))
+        self._rows += len(frame)
+        if self._rows >= _FLUSHED:
+            joined = pl.concat([frame for frame, _ in self._waiting])
+            joined.write_ipc(self._folder / f"{self._files}.arrow", compression="uncompressed")
+            np.save(self._folder / f"{self._files}.npy", np.concatenate([keys for _, keys in self._waiting]))
+            self._waiting, self._rows, self._files = [], 0, self._files + 1
+
+    def read(self) -> list[tuple[pl.DataFrame, Keys]]:
+        """All rows."""
+        found = []
+        for number in range(self._files):
+            place = self._folder / f"{number}.arrow"
+            found.append((pl.read_ipc(place), np.load(place.with_suffix(".npy"))))
+        return [*found, *self._waiting]
+
+
+def _sorted(pieces: list[tuple[pl.DataFrame, Keys]]) -> Iterator[pl.DataFrame]:
+    if not pieces:
+        return
+    order = np.argsort(np.concatenate([keys for _, keys in pieces]), kind="stable")
+    joined = pl.concat([frame for frame, _ in pieces])
+    for start in range(0, len(order), BLOCK):
+        yield joined[order[start : start + BLOCK]]

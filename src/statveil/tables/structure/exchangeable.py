@@ -1,0 +1,68 @@
+"""Whether the rows are exchangeable, as every map that draws row by row needs: no order, no other column tells them.
+
+``rank``, ``smooth`` and ``jitter`` part rows of one value at random. Whoever knows anything that varies with the value
+(the row number in a sorted table, an id, a covariate) sees it level inside such a block of equal rows, and stepping
+where the next block begins: the steps draw the original distribution function. A told share r2, among B blocks and n
+rows, gives about n r2 / (1 - r2) / B^2 units of evidence about the steps. In simulated attacks on columns of 4 to 18
+blocks and 1,000 or 20,000 rows the rate left the stated risk of 0.1 from about 1 on (0.2), and was 0.6 or more from
+some 30 on.
+
+``unit`` and ``category`` change single rows. They stick out where rows are known to be alike: neighbours, or groups
+with one value each. A group that is merely more alike than others tells little, as nobody knows how much it was.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from statveil.tables.blocks import Array
+from statveil.tables.structure.findings import Finding
+from statveil.tables.structure.group_search import Others
+from statveil.tables.structure.order_search import Order
+
+__all__ = ["find_groups", "find_order"]
+
+_PARTED = ("rank", "smooth", "jitter")  # modes that put rows of one value in a random order
+_EVIDENCE = 0.5
+_ORDER_SHARE = 0.01  # of changed rows among neighbours: below it a million rows are related, but no row sticks out
+_GROUP_SHARE = 0.2
+_EQUAL_SHARE = 0.05  # rows in groups of one value, beyond chance
+
+
+def find_order(mode: str, order: Order) -> list[Finding]:
+    """A finding where the order of the rows tells so much that the release would not hide the rest."""
+    share = order.share()
+    least = _least(order.values, order.rows) if mode in _PARTED else _ORDER_SHARE
+    if not share or share < least:
+        return []
+    says = (
+        "the order of the rows tells their values (the table is sorted or grouped, or a series in time), so rows that "
+        "are drawn one by one give it away; shuffle the rows with --shuffle (shuffle=True)."
+    )
+    return [Finding(name="order", values=(), flag="", says=says)]
+
+
+def find_groups(mode: str, order: Order, others: Others) -> list[Finding]:
+    """A finding that names the other columns that tell so much."""
+    parted = mode in _PARTED
+    least = _least(order.values, order.rows) if parted else _GROUP_SHARE
+    told = others.told(least=least, equal=None if parted else _EQUAL_SHARE)
+    if not told:
+        return []
+    named = sorted(told, key=lambda one: -max(one.share, one.equal))
+    names = ", ".join(repr(one.name) for one in named[:5]) + (f" and {len(told) - 5} more" if len(told) > 5 else "")
+    says = (
+        f"other columns tell the rows' values or group equal ones ({names}), so rows that are drawn one by one give "
+        "the column away; drop or pseudonymise those columns row by row, or keep one row per group."
+    )
+    return [Finding(name="groups", values=(), flag="", says=says)]
+
+
+def _least(values: Array, rows: int) -> float:
+    """The least share that tells where blocks of equal rows begin."""
+    if not len(values):
+        return 1.0
+    _, counts = np.unique(values, return_counts=True)
+    blocks = 1 / float(((counts / len(values)) ** 2).sum())
+    odds = _EVIDENCE * blocks * blocks / max(rows, 1)
+    return odds / (1 + odds)

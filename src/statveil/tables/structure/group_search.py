@@ -1,0 +1,156 @@
+"""Whether another column tells the rows' values: an id with one value, a group of like rows, a time that sorts them.
+
+Columns are looked at one at a time. Two columns that only together tell a value (home and weekday) are not found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from polars.exceptions import PanicException, PolarsError
+
+from statveil.tables.blocks import Array
+from statveil.tables.structure.relation import Keys, alike_in_groups, equal_in_groups, scores_of, told_by_order
+
+__all__ = ["Beside", "Others", "Told"]
+
+Beside = Iterator[tuple[Array, Mapping[str, pl.Series]]]
+"""A pass over the column together with the same rows of all others, in pieces of any length."""
+
+_KEPT, _LEAST_KEPT, _ALL_COLUMNS = 2**16, 2**12, 2**22
+_LEVEL = 1e-3  # for all columns of a table together
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_DIGITS = r"[^0-9]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What one other column tells."""
+
+    name: str
+    share: float
+    """Of the variation of the column."""
+    equal: float = 0.0
+    """Rows in groups of one value, beyond chance."""
+
+
+class Others:
+    """Keeps a bounded part of every other column beside the one that is released.
+
+    Of each column two samples are kept: whole groups (rows whose value has a small hash), which show ids of few rows,
+    and single rows, which show large groups and orders. Up to 65,536 rows (fewer if there are many columns) both are
+    the table itself.
+    """
+
+    def __init__(self, *, categories: bool) -> None:
+        self._categories = categories
+        self._columns: dict[str, tuple[_Kept, _Kept]] = {}
+        self._rows = 0
+
+    def add(self, values: Array, others: Mapping[str, pl.Series]) -> None:
+        """Take in the next rows of the column and of all others."""
+        finite = np.flatnonzero(np.isfinite(values))
+        most = max(_LEAST_KEPT, min(_KEPT, _ALL_COLUMNS // max(len(others), 1)))
+        numbers = np.arange(self._rows, self._rows + len(values), dtype=np.uint64) * _GOLDEN
+        for name, column in others.items():
+            keys, order = _keys_of(column)[finite], _order_of(column)[finite]
+            groups, single = self._columns.setdefault(name, (_Kept(most), _Kept(most)))
+            groups.add(_mixed(keys), keys, order, values[finite])
+            single.add(_mixed(numbers[finite]), keys, order, values[finite])
+        self._rows += len(values)
+
+    def told(self, *, least: float, equal: float | None) -> list[Told]:
+        """What each column tells, where it is at least ``least`` and no accident.
+
+        With ``equal``, also columns whose groups have one value each in so many more rows than by chance.
+        """
+        level = _LEVEL / max(len(self._columns), 1)
+        found = [self._one(name, *kept, level, least, equal) for name, kept in self._columns.items()]
+        return [one for one in found if one.share or one.equal]
+
+    def _one(self, name: str, groups: _Kept, single: _Kept, level: float, least: float, equal: float | None) -> Told:
+        samples = [groups.rows()] if groups.whole and single.whole else [groups.rows(), single.rows()]
+        share = same = 0.0
+        for keys, _, values in samples:
+            number, counts = np.unique(keys, return_inverse=True, return_counts=True)[1:]
+            shared = counts[number] > 1
+            _, group = np.unique(number[shared], return_inverse=True)
+            scores = scores_of(values[shared], categories=self._categories)
+            share = max(share, alike_in_groups(scores, group, level=level / 2, least=least))
+            if equal is not None:
+                same = max(same, equal_in_groups(values[shared], group, least=equal))
+        keys, order, values = samples[-1]
+        known = np.isfinite(order)
+        if len(np.unique(order[known])) > 2:
+            values = values[known][np.argsort(order[known], kind="stable")]
+            in_order = told_by_order(scores_of(values, categories=self._categories), level=level / 2)
+            share = max(share, in_order if in_order >= least else 0.0)
+        return Told(name=name, share=share, equal=same)
+
+
+class _Kept:
+    """Rows whose hash is below a limit that halves as they become too many."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._shift, self._held = most, 0, 0
+        self._parts: list[tuple[Keys, Keys, Array, Array]] = []
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing was left out."""
+        return self._shift == 0
+
+    def add(self, hashes: Keys, keys: Keys, order: Array, values: Array) -> None:
+        self._parts.append(self._below((hashes, keys, order, values)))
+        self._held += len(self._parts[-1][0])
+        while self._held > self._most:
+            self._shift += 1
+            self._parts = [self._below(part) for part in self._parts]
+            self._held = sum(len(part[0]) for part in self._parts)
+
+    def rows(self) -> tuple[Keys, Array, Array]:
+        """Keys, orders and values of the rows, in the order of the table."""
+        joined = [np.concatenate(column) for column in zip(*self._parts, strict=True)]
+        return (joined[1], joined[2], joined[3]) if joined else (np.zeros(0, np.uint64), np.zeros(0), np.zeros(0))
+
+    def _below(self, part: tuple[Keys, Keys, Array, Array]) -> tuple[Keys, Keys, Array, Array]:
+        if not self._shift:
+            return part
+        kept = part[0] < np.uint64(2**64 - 1 >> self._shift)
+        return part[0][kept], part[1][kept], part[2][kept], part[3][kept]
+
+
+def _mixed(keys: Keys) -> Keys:
+    """Numbers spread over all 64 bits, whatever pattern they have (the finaliser of splitmix64)."""
+    mixed = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def _keys_of(column: pl.Series) -> Keys:
+    """One number per value, of any type; equal values have equal ones."""
+    try:
+        return np.asarray(column.hash(seed=1).to_numpy(), dtype=np.uint64)
+    except (PolarsError, PanicException, TypeError):
+        return np.asarray(pl.Series([repr(value) for value in column.to_list()]).hash(seed=1).to_numpy(), np.uint64)
+
+
+def _order_of(column: pl.Series) -> NDArray[np.float64]:
+    """Where a value stands in the column's own order: numbers, times, and the digits of a text (dates, row ids)."""
+    dtype = column.dtype
+    try:
+        if dtype == pl.Boolean or not (dtype.is_numeric() or dtype.is_temporal() or dtype == pl.String):
+            return np.full(len(column), np.nan)
+        if dtype == pl.String:
+            plain = column.cast(pl.Float64, strict=False)
+            digits = column.str.replace_all(_DIGITS, "").cast(pl.Float64, strict=False)
+            column = digits if plain.null_count() > column.null_count() else plain
+        elif dtype.is_temporal():
+            column = column.to_physical()
+        return np.asarray(column.cast(pl.Float64, strict=False).to_numpy(), dtype=np.float64)
+    except (PolarsError, PanicException):
+        return np.full(len(column), np.nan)

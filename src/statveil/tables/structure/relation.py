@@ -1,0 +1,196 @@
+"""How much an order or a grouping of the rows tells of a column: the share of its variation, if it is no accident.
+
+Everything goes by ranks (or by category), so that neither a heavy tail nor a unit matters. A relation counts only where
+a formula for independent rows and a handful of random reorderings of the same rows both say that it is no accident: the
+formula reaches far into the tail, the reorderings hold where its approximation does not (few rows, rare values).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.fft import irfft, next_fast_len, rfft
+from scipy.special import betainc
+
+from statveil.tables.blocks import Array
+
+__all__ = ["MOST_LAGS", "Keys", "alike_in_groups", "equal_in_groups", "scores_of", "told_by_order"]
+
+Keys = NDArray[np.uint64]
+
+MOST_LAGS = 512
+"""How far apart rows are compared one by one; slower changes are found by their waves."""
+
+_CATEGORIES = 8  # the most frequent ones, each by itself; the others together
+_REORDERED, _FEWER, _LONG = 99, 19, 2**17  # reorderings, and how many of a long column
+_FIXED_SEED = 0x5EED  # a check must say the same each time
+_NEARLY = 20  # a group of so many rows counts as equal with one odd row, and so on in proportion
+
+
+def scores_of(values: Array, *, categories: bool) -> Array:
+    """Rows as centred scores, one row of the result per score: mid-ranks, or one indicator per category.
+
+    They are scaled so that the sum of the products of two independent rows has variance 1.
+    """
+    _, code, counts = np.unique(values, return_inverse=True, return_counts=True)
+    if not categories:
+        ranks = np.cumsum(counts) - 0.5 * (counts - 1)
+        scores = ranks[code][None, :] - np.average(ranks, weights=counts)
+    else:
+        frequent = np.argsort(-counts, kind="stable")[: _CATEGORIES - 1]
+        label = np.full(len(counts), len(frequent), dtype=np.int64)
+        label[frequent] = np.arange(len(frequent))
+        present = np.unique(label[code])
+        scores = (label[code][None, :] == present[:, None]).astype(np.float64)
+        scores -= scores.mean(axis=1, keepdims=True)
+    size = math.sqrt(float(np.sqrt(((scores @ scores.T / max(len(values), 1)) ** 2).sum())))
+    return np.asarray(scores / size if size else scores)
+
+
+# --- orders ---------------------------------------------------------------------------------------
+def told_by_order(scores: Array, *, level: float, gaps: tuple[int, ...] = ()) -> float:
+    """The largest share that the rows' own order tells: a trend, likeness at some lag, or a wave; 0 if by accident.
+
+    Parameters
+    ----------
+    scores
+        As of :func:`scores_of`, in the order to look at.
+    level
+        How often independent rows may be taken for related.
+    gaps
+        Where rows were left out: rows before and after such a place are not compared.
+    """
+    rows = scores.shape[1]
+    variances = (scores * scores).mean(axis=1)
+    if rows < 10 or not variances.sum():
+        return 0.0
+    scores, variances = scores[variances > 0], variances[variances > 0]
+    found = _Sequence(scores, variances, gaps)
+    shares = found.shares()
+    likely = found.chances() <= level / 3
+    if not likely.any():
+        return 0.0
+    rng = np.random.default_rng(_FIXED_SEED)
+    largest = found.largest.copy()
+    for _ in range(_REORDERED if rows <= _LONG else _FEWER):
+        likely &= _Sequence(scores[:, rng.permutation(rows)], variances, gaps).largest < largest
+        if not likely.any():
+            return 0.0
+    return float(shares[likely].max())
+
+
+class _Sequence:
+    """Three statistics of scores in a row: trend, lags, waves."""
+
+    def __init__(self, scores: Array, variances: Array, gaps: tuple[int, ...]) -> None:
+        kinds, rows = scores.shape
+        self.kinds, self.rows = kinds, rows
+        place = (np.arange(rows) - 0.5 * (rows - 1)) / math.sqrt((rows * rows - 1) / 12)
+        trends = (scores @ place) ** 2 / (rows * variances)
+        lags = min(rows // 4, MOST_LAGS)
+        pieces = np.split(scores, list(gaps), axis=1)
+        length = rows + lags * len(pieces)
+        spread = np.zeros((kinds, next_fast_len(length, real=True)))
+        start = 0
+        for piece in pieces:  # an empty stretch of all lags between two pieces: nothing is compared across it
+            spread[:, start : start + piece.shape[1]] = piece
+            start += piece.shape[1] + lags
+        powers = [np.abs(rfft(one)) ** 2 for one in spread]
+        products = irfft(sum(powers), spread.shape[1])[1 : lags + 1]
+        pairs = np.maximum(rows - np.arange(1, lags + 1) * len(pieces), 1)
+        z = np.abs(products) / np.sqrt(pairs)
+        waves = np.array([power[1:].max() / (rows * own) for power, own in zip(powers, variances, strict=True)])
+        self.largest = np.array([trends.max(), z.max(), waves.max()])
+        self._lag = int(np.argmax(z))
+        self._likeness = float(np.abs(products[self._lag]) / pairs[self._lag] / variances.sum())
+        self._frequencies = spread.shape[1] // 2
+
+    def shares(self) -> Array:
+        """Of the variation that each statistic speaks of."""
+        trend, _, wave = self.largest
+        return np.minimum([trend / self.rows, self._likeness, 2 * wave / self.rows], 1.0)
+
+    def chances(self) -> Array:
+        """How often independent rows give as much, at most."""
+        trend, lag, wave = self.largest
+        lags = min(self.rows // 4, MOST_LAGS)
+        return np.array(
+            [
+                self.kinds * math.erfc(math.sqrt(trend / 2)),
+                lags * math.erfc(lag / math.sqrt(2)),
+                self.kinds * self._frequencies * math.exp(-min(wave, 700.0)),
+            ]
+        )
+
+
+# --- groups ---------------------------------------------------------------------------------------
+def alike_in_groups(scores: Array, groups: NDArray[np.int64], *, level: float, least: float = 0.0) -> float:
+    """The share of the variation that lies between the groups, less what chance puts there; 0 if by accident.
+
+    Parameters
+    ----------
+    scores
+        As of :func:`scores_of`.
+    groups
+        The number of each row's group, from 0 on; every group has at least two rows.
+    level
+        How often independent rows may be taken for alike.
+    least
+        Smaller shares are of no interest.
+    """
+    rows, number = scores.shape[1], int(groups.max(initial=-1)) + 1
+    if rows < 10 or not 1 < number < rows:
+        return 0.0
+    sizes = np.bincount(groups, minlength=number)
+    middle = scores.mean(axis=1, keepdims=True)
+    scores = scores - middle
+    total = float((scores * scores).sum())
+    if not total:
+        return 0.0
+
+    def between(order: NDArray[np.int64] | slice) -> float:
+        sums = (np.bincount(groups, one[order], minlength=number) for one in scores)
+        return sum(float((part * part / sizes).sum()) for part in sums) / total
+
+    seen = between(slice(None))
+    share = 1 - (1 - seen) / (rows - number) * (rows - 1)
+    if share < max(least, 0.0) or 1 - float(betainc((number - 1) / 2, (rows - number) / 2, min(seen, 1.0))) > level:
+        return 0.0
+    return share if _beats_chance(seen, between, rows) else 0.0
+
+
+def equal_in_groups(values: Array, groups: NDArray[np.int64], *, least: float) -> float:
+    """The share of rows in groups of (nearly) one value, less what chance makes of it; 0 if by accident."""
+    rows, number = len(values), int(groups.max(initial=-1)) + 1
+    if rows < 10 or number < 2:
+        return 0.0
+    _, code = np.unique(values, return_inverse=True)
+    sizes = np.bincount(groups, minlength=number)
+    width = int(code.max()) + 1
+
+    def equal(order: NDArray[np.int64] | slice) -> float:
+        pairs, counts = np.unique(groups * width + code[order], return_counts=True)
+        most = np.zeros(number, dtype=np.int64)
+        np.maximum.at(most, pairs // width, counts)
+        return float(sizes[sizes - most <= sizes // _NEARLY].sum()) / rows
+
+    seen = equal(slice(None))
+    if seen < least:
+        return 0.0
+    rng = np.random.default_rng(_FIXED_SEED)
+    excess = seen - float(np.mean([equal(rng.permutation(rows)) for _ in range(5)]))
+    return excess if excess >= least and _beats_chance(seen, equal, rows) else 0.0
+
+
+def _beats_chance(seen: float, statistic: Callable[[NDArray[np.int64]], float], rows: int) -> bool:
+    """Whether no reordering gives as much, and what was seen is 5 of their standard deviations above their mean."""
+    rng = np.random.default_rng(_FIXED_SEED)
+    drawn = []
+    for _ in range(_REORDERED if rows <= _LONG else _FEWER):
+        drawn.append(statistic(rng.permutation(rows)))
+        if drawn[-1] >= seen:
+            return False
+    return seen >= float(np.mean(drawn)) + 5 * float(np.std(drawn))
