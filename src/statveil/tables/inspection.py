@@ -17,11 +17,14 @@ from statveil.tables.fit import Fit, fits
 from statveil.tables.frames import Frame, open_frame
 from statveil.tables.measure import Measured, measure
 from statveil.tables.series import ColumnType
+from statveil.tables.structure.bound_search import natural_bounds
 from statveil.tables.structure.findings import Finding, Sampler, find_structure
-from statveil.tables.verification import precision
+from statveil.tables.verification import bound_findings, name_filled, precision
 
 __all__ = ["ColumnReport", "Inspection", "inspect"]
 
+_FILLED = 0.02
+"""Standard deviations between an atom and the mean or median within which it is taken for filled gaps."""
 PRIVATE = "PRIVATE: computed from the original table. Do not publish, and do not choose a prior from it."
 
 
@@ -170,25 +173,29 @@ def _report(name: str, found: ColumnType, blocks: Callable[[], Iterator[Array]],
         measured = measure(blocks, watch=watch)
     except StatveilError as error:
         return _empty(name, found.name, (str(error),), seen["rows"], untouched=seen["rows"])
-    structure = tuple(find_structure(sampler.values, bits=precision(sampler.values, found.bits, ())))
+    sample = sampler.values
+    structure = find_structure(sample, bits=precision(sample, found.bits, ()))
+    structure = name_filled(structure, (measured.mean, float(np.median(sample))), _FILLED * measured.std)
     counts = measured.minimum >= 0 and seen["whole"] >= measured.rows
     families = tuple(fits(sampler.values, whole=counts)) if measured.maximum > measured.minimum else ()
     flags = [found.flag for found in structure if found.flag]
-    leaks = [f"{found.says} Declare it ({found.flag}) if it is known of such columns." for found in structure]
-    if 0 <= measured.minimum <= 0.1 * measured.mean:  # far from 0, the bound tells nothing
-        flags.insert(0, "min=0")
-        leaks.insert(
-            0,
-            "No value is below 0. If everyone knows that such values are never negative, a shift shows how far it "
-            "went: declare min=0.",
-        )
+    leaks = [
+        f"{found.says} Declare it ({found.flag}) if it is known of such columns." if found.flag else found.says
+        for found in structure
+    ]
+    minimum, maximum = natural_bounds(sample)
+    if minimum is None and 0 <= measured.minimum <= 0.1 * measured.mean:  # far from 0, the bound tells nothing
+        minimum = 0.0
+    for bound in bound_findings(minimum, maximum):
+        flags.insert(0, bound.flag)
+        leaks.insert(0, f"{bound.says} Declare it ({bound.flag}) if it is known of such columns.")
     return ColumnReport(
         column=name,
         type=found.name,
         rows=seen["rows"],
         untouched=seen["rows"] - measured.rows,
         measured=measured,
-        structure=structure,
+        structure=tuple(structure),
         families=families,
         leaks=tuple(leaks),
         known=",".join(flags),

@@ -16,9 +16,27 @@ from statveil.problem.secrets.fraction import Fraction
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array
 from statveil.tables.maps.build import fixed_point
-from statveil.tables.structure.findings import Finding, Sampler, find_misfit, find_structure, plain_number
+from statveil.tables.structure.bound_search import natural_bounds
+from statveil.tables.structure.findings import (
+    Finding,
+    Sampler,
+    atom_findings,
+    find_misfit,
+    find_structure,
+    plain_number,
+)
 
-__all__ = ["LEAKS", "Verifier", "bounds_of", "check_accepted", "precision", "refuse_undeclared"]
+__all__ = [
+    "LEAKS",
+    "Verifier",
+    "blind_spots",
+    "bound_findings",
+    "bounds_of",
+    "check_accepted",
+    "name_filled",
+    "precision",
+    "refuse_undeclared",
+]
 
 LEAKS = {
     "step": "The values lie on a lattice that was not declared. Someone who knows it may learn how far they moved.",
@@ -28,6 +46,15 @@ LEAKS = {
     "ratios": "Many values are ratios of small whole numbers, which was not declared. Single values may tell the map.",
     "order": "The order of the rows tells their values. Rows that were drawn one by one stick out of it.",
     "groups": "Other columns tell the values of the rows. Rows that were drawn one by one stick out of their groups.",
+    "rough": "Some places of the lattice are used more often than their neighbours, which was not declared. Someone who "
+    "knows the pattern learns how far it moved.",
+    "digits": "Larger values are rounded more coarsely. Where the step changes may tell how far the values moved.",
+    "transform": "Values are logarithms, powers or the like of round numbers. Someone who knows that may learn how far "
+    "they moved.",
+    "repeats": "Rows choose among few values. Someone who knows the values learns how far they moved.",
+    "bounds": "The values end at a natural bound that was not declared. Someone who knows it learns how far they moved.",
+    "filled": "One value occurs often, which was not declared, as where gaps were filled. Someone who knows why may learn "
+    "the hidden statistic.",
     "few-rows": "The table has so few rows that its statistic can take few values only. The stated risk is too low.",
     "misfit": "The counts do not follow the stated family. The stated risk is proven only for columns that do.",
 }
@@ -126,11 +153,28 @@ class Verifier:
         found = find_structure(sample, bits=precision(sample, self.bits, ()))
         if mode == "unit":
             whole = [finding for finding in found if not _declared(finding, Structure(step=1.0), ())]
-            shape = [finding for finding in whole if finding.name != "atoms"]
-            return [*shape, *find_misfit(self.sampler.values, lambda counts: family.pmf(counts, params))]
+            # Which counts are too frequent, and whether the shape is rough, is asked beside the family itself.
+            shape = [finding for finding in whole if finding.name not in ("atoms", "rough", "digits", "transform")]
+            shape += find_misfit(self.sampler.values, lambda counts: family.pmf(counts, params))
+            return name_filled(shape, (float(self.plan.problem.secret_of(params)),), self.plan.problem.tolerance)
         bound = fixed_point(self.plan)
         fixed = (*self.known.fixed_points, *(() if bound is None else (bound,)))
-        return [finding for finding in found if not _declared(finding, self.known, fixed)]
+        if mode == "smooth":  # draws the rows anew from a smooth shape, which has no small details
+            found = [finding for finding in found if finding.name not in ("rough", "digits", "transform")]
+        found = [finding for finding in found if not _declared(finding, self.known, fixed)]
+        found = name_filled(found, (float(self.plan.problem.secret_of(params)),), self.plan.problem.tolerance)
+        return [*found, *self._bounds(sample)]
+
+    def _bounds(self, sample: Array) -> list[Finding]:
+        """Natural bounds that the column keeps to, on a side where neither the plan nor the family has one."""
+        family = self.plan.problem.family
+        if self.plan.mode not in ("shift", "affine", "lattice", "scale") or not isinstance(family, LocationScale):
+            return []
+        minimum, maximum = natural_bounds(sample)
+        # A bound that is a parameter of the family has a prior of its own: it is not taken to be known.
+        low = minimum if self.low == -math.inf and family.minimum is None else None
+        high = maximum if self.high == math.inf and family.maximum is None else None
+        return bound_findings(low, high)
 
 
 def refuse_undeclared(column: str, accepted: Collection[str], found: list[Finding], known: Structure) -> None:
@@ -148,6 +192,62 @@ def refuse_undeclared(column: str, accepted: Collection[str], found: list[Findin
     )
 
 
+def bound_findings(minimum: float | None, maximum: float | None) -> list[Finding]:
+    """What to say of natural bounds that a column keeps to."""
+    bounds = {"min": ("below", minimum), "max": ("above", maximum)}
+    named = {name: (side, value) for name, (side, value) in bounds.items() if value is not None}
+    if not named:
+        return []
+    where = " and ".join(f"{side} {plain_number(value)}" for side, value in named.values())
+    says = f"no value is {where}, and some come near; who knows that bound sees how far the column moved."
+    flag = ",".join(f"{name}={plain_number(value)}" for name, (_, value) in named.items())
+    return [Finding(name="bounds", values=tuple(value for _, value in named.values()), flag=flag, says=says)]
+
+
+def name_filled(found: list[Finding], statistics: tuple[float, ...], tolerance: float) -> list[Finding]:
+    """Take atoms that would tell a statistic out of what is said: gaps may have been filled with it.
+
+    Messages end up in logs, and an atom that is proposed as public knowledge ends up in a public plan.
+    """
+    named: list[Finding] = []
+    for finding in found:
+        near = [v for v in finding.values if any(abs(v - one) <= tolerance for one in statistics)]
+        if finding.name != "atoms" or not near:
+            named.append(finding)
+            continue
+        named += atom_findings([value for value in finding.values if value not in near])
+        says = (
+            "one value, close to the statistic that is to be hidden, occurs far more often than values nearby, as where "
+            "gaps were filled with the mean; where the peak lies in the release shows the map: leave the gaps empty."
+        )
+        named.append(Finding(name="filled", values=(), flag="", says=says))
+    return named
+
+
+def blind_spots(rows: int, mode: str) -> tuple[str, ...]:
+    """What the checks of a column cannot see in a table of so many rows: an attacker may know it, and then sees more.
+
+    >>> blind_spots(40, "lattice")[0]
+    'With fewer than 100 rows, favourite values and multiples are seen only if most rows have them.'
+    >>> blind_spots(40, "rank")
+    ()
+    """
+    if mode in ("rank", "category"):
+        return ()
+    says = []
+    if rows < 100:
+        says.append("With fewer than 100 rows, favourite values and multiples are seen only if most rows have them.")
+    elif rows < 1_000 and mode in ("lattice", "jitter", "unit"):
+        says.append("With fewer than 1,000 rows, multiples that are favourites by less than a fifth are not seen.")
+    if rows < 1_000 and mode in ("lattice", "jitter"):
+        says.append("With fewer than 1,000 rows, a change of units that was rounded to a coarser step is not seen.")
+    if rows < 10_000 and mode in ("lattice", "jitter"):
+        says.append("With fewer than 10,000 rows, places that differ from their neighbours by a tenth are not seen.")
+    if mode in ("shift", "affine", "scale") and rows < 30:
+        says.append("With fewer than 30 rows, a natural bound at the end of the column is not seen.")
+    return tuple(says)
+
+
 def precision(sample: Array, bits: int, found: Collection[Finding]) -> int:
     """Bits of the column's floats: 24 also where 32-bit floats are stored in 64 bits.
 
@@ -163,6 +263,8 @@ def precision(sample: Array, bits: int, found: Collection[Finding]) -> int:
 def _declared(finding: Finding, known: Structure, fixed: tuple[float, ...]) -> bool:
     if finding.name == "atoms":
         return set(finding.values) <= set(fixed)
+    if finding.name not in ("step", "heaps"):
+        return False
     spacing = known.spacing
     return spacing is not None and all(_whole(spacing / value) for value in finding.values)
 

@@ -17,7 +17,9 @@ Whole = NDArray[np.int64]
 MOST = 10
 """At most so many atoms are named."""
 SURE = 6.0
-"""Standard errors by which an atom exceeds what its neighbours predict."""
+"""Standard errors by which a repeated value of a continuous column exceeds what its neighbours predict."""
+LUCK = 0.005
+"""Probability that a smooth column on a lattice has an atom by chance, over all its places."""
 RATIO = 1.5
 EDGE_RATIO = 2.0
 """At an end of the column only one side predicts, so more is asked."""
@@ -81,7 +83,9 @@ def lattice_atoms(index: Whole, counts: Whole, pattern: int = 1) -> Whole:
     return np.intersect1d(found, np.asarray(kept, dtype=np.int64))
 
 
-def _stand_out(index: Whole, counts: Whole, least: int = 25) -> Whole:
+def _stand_out(index: Whole, counts: Whole, least: int = 5) -> Whole:
+    from scipy.special import gammainc
+
     total = np.concatenate(([0], np.cumsum(counts)))
     low, high = int(index[0]), int(index[-1])
 
@@ -90,7 +94,9 @@ def _stand_out(index: Whole, counts: Whole, least: int = 25) -> Whole:
     ends = np.searchsorted(index, np.stack((at - 3, at + 4)))
     sites = np.minimum(at + 3, high) - np.maximum(at - 3, low)
     level = (total[ends[1]] - total[ends[0]] - count) / np.maximum(sites, 1)
-    often = often[(count >= RATIO * level) & (count - level >= SURE * np.sqrt(count))]
+    # Half of a Poisson tail per place that has rows at all: an attacker has to find one value among them.
+    luck = LUCK / max(len(index), 20)
+    often = often[(count >= RATIO * level) & (gammainc(count, np.maximum(level, 1e-3)) < luck)]
     often = often[np.argsort(-counts[often], kind="stable")][:_LOOKS]
 
     def rows(first: int, last: int) -> float:
@@ -104,19 +110,31 @@ def _stand_out(index: Whole, counts: Whole, least: int = 25) -> Whole:
         ratio = EDGE_RATIO if place in (low, high) else RATIO
         guesses = [_guess(rows, place, -1, place - low), _guess(rows, place, 1, high - place)]
         sides = [guess for guess in guesses if guess is not None]
-        if sides and all(_beats(size, ratio, *side) for side in sides):
+        if sides and _beats(size, ratio, luck, sides):
             kept.append(one)
     return np.sort(np.asarray(kept, dtype=np.int64))
 
 
-def _beats(size: float, ratio: float, guess: float, error: float, log_error: float) -> bool:
-    """Whether a count is above a guess; on the log scale too, where the guess of few rows has its errors."""
-    far = size - guess >= SURE * math.hypot(math.sqrt(size), error)
-    return far and size >= ratio * guess and math.log(size / guess) >= 4 * log_error
+def _beats(size: float, ratio: float, luck: float, sides: list[tuple[float, float]]) -> bool:
+    """Whether a count is above what each side predicts, and above both together with their errors.
+
+    Errors are those of the logarithm: the prediction of few rows is skew.
+    """
+    from scipy.special import gammainc, ndtri
+
+    for guess, _ in sides:
+        if size < ratio * guess or float(gammainc(size, guess)) >= luck:
+            return False
+    weights = [1 / max(error, 1e-9) ** 2 for _, error in sides]
+    middle = math.exp(sum(w * math.log(guess) for w, (guess, _) in zip(weights, sides, strict=True)) / sum(weights))
+    error = 1 / math.sqrt(sum(weights))
+    sure = -float(ndtri(luck))
+    far = size - middle >= sure * math.hypot(math.sqrt(middle), middle * error)
+    return far and math.log(size / middle) >= sure * error
 
 
-def _guess(rows: Callable[[int, int], float], place: int, side: int, room: int) -> tuple[float, float, float] | None:
-    """Count at ``place`` as one side predicts it, with its error, absolute and relative; ``None`` without room.
+def _guess(rows: Callable[[int, int], float], place: int, side: int, room: int) -> tuple[float, float] | None:
+    """Count at ``place`` as one side predicts it, with the error of its logarithm; ``None`` without room.
 
     The logarithm is continued in a straight line from two blocks of neighbours. That is exact for a geometric
     shape and too high for every log-concave one (Gaussian, Poisson, binomial), so that those never fire.
@@ -129,7 +147,7 @@ def _guess(rows: Callable[[int, int], float], place: int, side: int, room: int) 
     blocks = [rows(place + side * (b * width + 1), place + side * (b + 1) * width) + 0.5 for b in range(3)]
     if blocks[0] + blocks[1] < 10 and width >= 8:
         guess = (blocks[0] + blocks[1] + 3) / width  # hardly any rows around: nothing to continue
-        return guess, guess, 0.0
+        return guess, 1 / math.sqrt(blocks[0] + blocks[1])
     part = (width + 1) / (2 * width)
     logs = [math.log(block / width) for block in blocks]
     guess = math.exp(logs[0] + part * (logs[0] - logs[1]))
@@ -137,4 +155,4 @@ def _guess(rows: Callable[[int, int], float], place: int, side: int, room: int) 
     if width == 1 and min(blocks) >= 30:
         # Shapes that start steeper than a geometric one, such as power laws, want a curved continuation.
         guess = max(guess, math.exp(3 * logs[0] - 3 * logs[1] + logs[2]))
-    return guess, guess * log_error, log_error
+    return guess, log_error

@@ -10,14 +10,18 @@ from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
 from statveil.tables.structure.atom_search import MOST, continuous_atoms, lattice_atoms
+from statveil.tables.structure.digit_search import significant_digits
 from statveil.tables.structure.heap_search import find_heaps
 from statveil.tables.structure.lattice_search import Lattice, find_lattice, ulp
 from statveil.tables.structure.misfit_search import find_excess
 from statveil.tables.structure.ratio_search import binary_step, ratios
+from statveil.tables.structure.repeat_search import repeats
+from statveil.tables.structure.rough_search import find_roughness, find_wave, level_out
 from statveil.tables.structure.round_search import find_round
 from statveil.tables.structure.sampler import Sampler
+from statveil.tables.structure.transform_search import find_transform
 
-__all__ = ["Finding", "Sampler", "find_misfit", "find_structure", "plain_number"]
+__all__ = ["Finding", "Sampler", "atom_findings", "find_misfit", "find_structure", "plain_number"]
 
 Whole = NDArray[np.int64]
 
@@ -29,9 +33,9 @@ class Finding:
     Parameters
     ----------
     name : str
-        ``step``, ``heaps``, ``atoms`` or ``misfit``.
+        ``step``, ``heaps``, ``atoms``, ``misfit`` and so on: a name of :data:`statveil.tables.verification.LEAKS`.
     values : tuple of float
-        The step; the periods of the heaps; the atoms, the most frequent first; nothing for a misfit.
+        The step; the periods of the heaps; the atoms, the most frequent first; nothing where no value could be declared.
     flag : str
         What to add to ``--known``, such as ``step=1``, ``heaps=5`` or ``atoms=0/30``.
     says : str
@@ -57,7 +61,8 @@ def find_structure(sample: Array, *, bits: int = 53) -> list[Finding]:
     Returns
     -------
     list of Finding
-        At most one each of ``step``, ``heaps`` and ``atoms``, in this order.
+        At most one each of ``step``, ``heaps`` and ``atoms``, in this order, then what cannot be declared: ``rough``,
+        ``digits``, ``transform``, ``repeats``, ``ratios``.
 
     Examples
     --------
@@ -73,13 +78,18 @@ def find_structure(sample: Array, *, bits: int = 53) -> list[Finding]:
         lattice = None  # the spacing of the floats themselves, which a map smears or rounds away
     if len(values) == 1:
         few_decimals = lattice is not None and lattice.down <= 1e6
-        return [*(_step(lattice) if few_decimals else []), *(_atoms(values) if rows > 1 else [])]
+        return [*(_step(lattice) if few_decimals else []), *(atom_findings(values) if rows > 1 else [])]
     if lattice is None and bits > 24 and _bits(values, bits) > 24 and (binary := binary_step(values)) is not None:
         return _step_of(binary)
     if lattice is not None:
         return _on_lattice(values, counts, lattice)
-    found = _off_lattice(values, counts, _bits(values, bits))
-    return found if found or _bits(values, bits) == 24 else _ratios(values)
+    used = _bits(values, bits)
+    found, on = _off_lattice(values, counts, used)
+    found += _transform(values, 2 * ulp(values, used))
+    found += _repeats(counts, float("inf") if used > 24 else float((values[-1] - values[0]) / ulp(values, used).max()))
+    if used > 24 and not any(one.name == "transform" for one in found):
+        found += _ratios(np.delete(values, on))
+    return found
 
 
 def find_misfit(sample: Array, pmf: Callable[[Array], Array]) -> list[Finding]:
@@ -104,7 +114,7 @@ def find_misfit(sample: Array, pmf: Callable[[Array], Array]) -> list[Finding]:
     if len(values) == 0:
         return []
     excess, deviates = find_excess(values, counts, pmf)
-    found = _atoms(excess)
+    found = atom_findings(excess)
     if deviates:
         says = (
             f"the counts do not follow the stated family: they are {deviates}, and a map that is proven for the family "
@@ -121,19 +131,54 @@ def _distinct(sample: Array) -> tuple[Array, Whole]:
 
 
 def _on_lattice(values: Array, counts: Whole, lattice: Lattice) -> list[Finding]:
-    heaps = find_heaps(lattice, counts)
-    pattern = int(np.lcm.reduce(heaps)) if heaps else 1
+    periods = find_heaps(lattice, counts)
+    pattern = int(np.lcm.reduce(periods)) if periods else 1
+    places = int(lattice.index[-1] - lattice.index[0])
     atoms = lattice_atoms(lattice.index, counts, pattern)
-    if lattice.index[-1] - lattice.index[0] > 100 * int(np.sum(counts)):
+    if places > 100 * int(np.sum(counts)):
         # On so fine a lattice values do not repeat by accident, as on none at all.
         fine = np.full(len(values), lattice.step)
         repeated = continuous_atoms(values, counts, fine, least=5)
-        atoms = np.union1d(atoms, repeated[lattice.index[repeated] % pattern != 0] if heaps else repeated)
+        atoms = np.union1d(atoms, repeated[lattice.index[repeated] % pattern != 0] if periods else repeated)
+    periods, rough = _waves(lattice, _levelled(lattice.index, counts, atoms), periods)
+    pattern = int(np.lcm.reduce(periods)) if periods else 1
+    digits = significant_digits(values, lattice)
     return [
         *_step(lattice),
-        *_heaps(lattice.times(period) for period in heaps),
-        *_atoms(values[_most_frequent(atoms, counts)]),
+        *_heaps(lattice.times(period) for period in periods),
+        *atom_findings(values[_most_frequent(atoms, counts)]),
+        *(_digits(digits) if digits is not None else _rough() if rough else []),
+        *_transform(values, np.full(len(values), 0.505 * lattice.step)),
+        *_repeats(counts, places / pattern),
     ]
+
+
+def _levelled(index: Whole, counts: Whole, atoms: Whole) -> Array:
+    """The rows with the atoms taken down to what the places around them have, so that they are not found twice."""
+    rows = counts.astype(np.float64)
+    rows[atoms] = 0.0
+    cumulated = np.concatenate(([0.0], np.cumsum(rows)))
+    ends = np.searchsorted(index, np.stack((index[atoms] - 3, index[atoms] + 4)))
+    rows[atoms] = np.minimum(counts[atoms], (cumulated[ends[1]] - cumulated[ends[0]]) / 6)
+    return rows
+
+
+def _waves(lattice: Lattice, rows: Array, periods: tuple[int, ...]) -> tuple[tuple[int, ...], bool]:
+    """The periods with those of further waves, and whether a roughness remains that no period explains."""
+    for period in periods:
+        rows = level_out(lattice.index, rows, period)
+    for _ in range(3):
+        wave = find_wave(lattice, rows)
+        if wave is None:
+            return periods, find_roughness(lattice, rows)
+        if not wave.whole:
+            break
+        own = int(wave.period)
+        if own in periods:
+            break
+        periods = tuple(sorted({own, *(period for period in periods if own % period)}))
+        rows = level_out(lattice.index, rows, own)
+    return periods, True
 
 
 def _bits(values: Array, bits: int) -> int:
@@ -142,12 +187,13 @@ def _bits(values: Array, bits: int) -> int:
     return min(bits, 24) if exact else bits
 
 
-def _off_lattice(values: Array, counts: Whole, bits: int) -> list[Finding]:
+def _off_lattice(values: Array, counts: Whole, bits: int) -> tuple[list[Finding], Whole]:
+    """Heaps and atoms of a continuous column, and the positions of the round values."""
     fine = ulp(values, bits)
     atoms = continuous_atoms(values, counts, fine, least=3 if bits > 24 else 5)
     found = find_round(values, counts, fine, atoms)
     if found is None:
-        return _atoms(values[_most_frequent(atoms, counts)])
+        return atom_findings(values[_most_frequent(atoms, counts)]), atoms
     # The round values are a lattice of their own: some of its multiples may be favourites again, or atoms.
     step, on = found
     round_ones = Lattice(up=step, down=1.0, index=np.rint(values[on] / step).astype(np.int64), anchored=True)
@@ -155,7 +201,8 @@ def _off_lattice(values: Array, counts: Whole, bits: int) -> list[Finding]:
     pattern = int(np.lcm.reduce(periods))
     heaped = on[lattice_atoms(round_ones.index, counts[on], pattern)]
     atoms = np.concatenate((heaped, np.setdiff1d(atoms, on)))
-    return [*_heaps(period * step for period in periods), *_atoms(values[_most_frequent(atoms, counts)])]
+    named = [*_heaps(period * step for period in periods), *atom_findings(values[_most_frequent(atoms, counts)])]
+    return named, np.union1d(on, atoms)
 
 
 def _most_frequent(positions: Whole, counts: Whole) -> Whole:
@@ -172,6 +219,44 @@ def _ratios(values: Array) -> list[Finding]:
         return []
     says = "many values are ratios of small whole numbers; a single one, moved, tells by how much."
     return [Finding(name="ratios", values=(), flag="", says=says)]
+
+
+def _transform(values: Array, error: Array) -> list[Finding]:
+    name = find_transform(values, error)
+    if name is None:
+        return []
+    says = (
+        f"many values are {name} of round numbers, and only the right position makes those round again: release the "
+        "numbers behind them, with their own step, and transform the released column."
+    )
+    return [Finding(name="transform", values=(), flag="", says=says)]
+
+
+def _repeats(counts: Whole, places: float) -> list[Finding]:
+    if not repeats(counts, places):
+        return []
+    says = (
+        "the rows choose among few values of a fine scale; who knows the choice of values, or one of them, sees how "
+        "far they moved: hide the column by a family with a full model, or as categories."
+    )
+    return [Finding(name="repeats", values=(), flag="", says=says)]
+
+
+def _rough() -> list[Finding]:
+    says = (
+        "some places of the lattice are used more often than their neighbours, as after a rounded change of units; the "
+        "pattern moves along with the column and shows how far: release the column in the unit in which it was "
+        "measured, or by a family with a full model."
+    )
+    return [Finding(name="rough", values=(), flag="", says=says)]
+
+
+def _digits(number: int) -> list[Finding]:
+    says = (
+        f"the values have {number} significant digits, so larger ones are rounded more coarsely; where the step changes "
+        "shows how far the column moved: round all of it to the coarsest step."
+    )
+    return [Finding(name="digits", values=(), flag="", says=says)]
 
 
 def _step(lattice: Lattice | None) -> list[Finding]:
@@ -199,7 +284,8 @@ def _heaps(periods: Iterable[float]) -> list[Finding]:
     return [Finding(name="heaps", values=values, flag="heaps=" + "/".join(plain_number(v) for v in values), says=says)]
 
 
-def _atoms(values: Array) -> list[Finding]:
+def atom_findings(values: Array | list[float]) -> list[Finding]:
+    """What to say of single values that are too frequent."""
     if len(values) == 0:
         return []
     atoms = tuple(float(value) for value in values)

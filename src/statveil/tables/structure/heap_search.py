@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from statveil.tables.blocks import Array
 from statveil.tables.structure.lattice_search import Lattice
 
-__all__ = ["find_heaps", "natural"]
+__all__ = ["BETWEEN", "find_heaps", "natural"]
 
 Whole = NDArray[np.int64]
 
@@ -22,10 +22,12 @@ PERIODS = 6
 """The bulk of the column must span so many periods: within fewer, a smooth hump looks like a heap."""
 _LONG = 2**12  # periods above this are so rarely met by accident that fewer rows decide
 _PART, _ENOUGH = 2**16, 2**18  # rows that decide on long and on short periods, for speed
-_SURE = 3e-7  # tail probability of z = 5, asked of the multiples themselves, which are what people prefer
+# Asked of the multiples themselves, which are what people prefer: an attacker has to pick one of about ten places.
+_SURE, _FEW = 0.005, 20  # below so many rows nothing is weak evidence;
+# the first is divided by the number of periods that are tried
 _SURE_ANYWHERE = 1e-8  # over the period: asked of any other residue, since there are as many as the period is long
-# Frequencies, as shares of the period's own, at which only the smooth shape speaks: no natural period has them.
-_BETWEEN = (0.8541, 0.7236, 0.6180)
+BETWEEN = (0.8541, 0.7236, 0.6180)
+"""Frequencies, as shares of a period's own, at which only the smooth shape speaks: no natural period has them."""
 _SMALL = (3, 4, 6, 7, 8, 12, 15, 24, 30, 60, 90, 120, 360)
 
 
@@ -89,9 +91,11 @@ def find_heaps(lattice: Lattice, counts: Whole) -> tuple[int, ...]:
     part = bulk.thinned(_PART)
     found: list[int] = []
     pattern = 1
-    for period in _periods(lattice, (bulk.high - bulk.low) / PERIODS):
+    periods = _periods(lattice, (bulk.high - bulk.low) / PERIODS)
+    sure = (_SURE if total[-1] >= _FEW else 1e-5) / max(len(periods), 1)
+    for period in periods:
         known = math.gcd(period, pattern)
-        if known < period and _prefers(bulk if period <= _LONG else part, period, known):
+        if known < period and _prefers(bulk if period <= _LONG else part, period, known, sure):
             pattern = math.lcm(pattern, period)
             found.append(period)
     return _merged(found, lattice)
@@ -121,18 +125,18 @@ def _periods(lattice: Lattice, most: float) -> list[int]:
     return sorted(steps)
 
 
-def _prefers(bulk: _Bulk, period: int, known: int) -> bool:
+def _prefers(bulk: _Bulk, period: int, known: int, anchored: float) -> bool:
     """Whether one residue of ``period`` occurs too often, given the shares of the residues of ``known``."""
     # Remainders of 32-bit numbers are three times faster.
     away: NDArray[Any] = bulk.index - bulk.low
     residue = (away.astype(np.int32) if bulk.high - bulk.low < 2**31 else away) % period
     origin = -bulk.low % period  # the residue of 0
-    if not _suspects(residue, bulk.counts, period, known, 3.5):
+    if not _suspects(residue, bulk.counts, period, known, 2.5):
         return False
     weights = bulk.tapered(period)
     heft = float(np.sum(weights * weights / bulk.counts) / np.sum(weights))  # what one row counts, on average
-    for one, seen, parent in _suspects(residue, weights, period, known, 3.0):
-        sure = _SURE if bulk.anchored and one == origin else _SURE_ANYWHERE / period
+    for one, seen, parent in _suspects(residue, weights, period, known, 2.5):
+        sure = anchored if bulk.anchored and one == origin else _SURE_ANYWHERE / period
         excess = seen * period / (parent * known) - 1
         if seen < 4 * heft or excess < LEAST_RATIO - 1 or _tail(seen / heft, parent / heft, known / period) > sure:
             continue
@@ -140,7 +144,9 @@ def _prefers(bulk: _Bulk, period: int, known: int) -> bool:
         at, heavy, on = bulk.index[inside], weights[inside], residue[inside] == one
         # The swing of a smooth shape has fewer overtones where the period has fewer residues.
         overtones = 2 if period < 5 * known else 4
-        if _spread_out(at, heavy, on, period, known, heft) and excess >= overtones * _smooth_part(at, heavy, period):
+        if _spread_out(at, heavy, on, period, known, heft) and excess >= overtones * _smooth_part(
+            at, heavy, period, heft
+        ):
             return True
     return False
 
@@ -185,10 +191,10 @@ def _spread_out(index: Whole, weights: Array, on: NDArray[np.bool_], period: int
     drop = float(np.sum(np.maximum(weights[top] - around, 0.0)))
     seen, rows = float(np.sum(weights[places])) - drop, float(cumulated[-1]) - drop
     share = known / period
-    return seen > 1.03 * rows * share and _tail(seen / heft, rows / heft, share) < 1e-3
+    return seen > 1.03 * rows * share and _tail(seen / heft, rows / heft, share) < 0.02
 
 
-def _smooth_part(index: Whole, weights: Array, period: int) -> float:
+def _smooth_part(index: Whole, weights: Array, period: int, heft: float) -> float:
     """How strongly the shape itself, as opposed to heaps, swings at about this period.
 
     The Fourier transform of a smooth shape falls with the frequency, so that what is seen a little below the
@@ -198,9 +204,10 @@ def _smooth_part(index: Whole, weights: Array, period: int) -> float:
         some = np.random.default_rng(0).integers(0, len(index), _PART)
         index, weights = index[some], weights[some]
     share = weights / np.sum(weights)
+    noise = heft / float(np.sum(weights))  # what as many rows of any shape have there by chance
     away = (index - index[0]).astype(float)
     sizes = []
-    for between in _BETWEEN:
+    for between in BETWEEN:
         turn = 2 * math.pi * between / period * away
-        sizes.append(math.hypot(float(share @ np.cos(turn)), float(share @ np.sin(turn))))
-    return sorted(sizes)[1]
+        sizes.append(float(share @ np.cos(turn)) ** 2 + float(share @ np.sin(turn)) ** 2)
+    return math.sqrt(max(sorted(sizes)[1] - noise, 0.0))

@@ -10,10 +10,13 @@ __all__ = ["binary_step", "ratios"]
 
 _MOST_BITS = 44
 """Numbers that use no more bits than this, of 53, are on a lattice of powers of two."""
-_LARGEST = 2_000
-"""Denominators up to this are small: by chance a float is that close to such a ratio once in 1e8."""
+_LARGEST = 10_000
+"""Denominators up to this are small: by chance a float is that close to such a ratio once in ten million."""
+_CLOSE = 2e-15
 _LOOKED_AT = 20_000
 _FEWEST = 3
+_UNITS = (1.0, 100.0, 1e3, 1e5, 1e6)
+"""Plain ratios, percentages, and rates per so many."""
 
 
 def binary_step(values: Array) -> float | None:
@@ -33,9 +36,14 @@ def binary_step(values: Array) -> float | None:
 
 
 def ratios(values: Array) -> bool:
-    """Whether at least a few values, or a few hundredths of them, are ratios of small whole numbers."""
-    kept = values[np.isfinite(values) & (values != 0) & (np.abs(values) < 1e3)][:_LOOKED_AT]
-    return any(int(np.count_nonzero(_is_ratio(kept / unit))) >= max(_FEWEST, len(kept) // 100) for unit in (1.0, 100.0))
+    """Whether at least three values are ratios of small whole numbers, in one of the usual units."""
+    kept = values[np.isfinite(values) & (values != 0)]
+    if len(kept) > _LOOKED_AT:
+        kept = kept[:: len(kept) // _LOOKED_AT + 1]
+    return any(
+        int(np.count_nonzero(_is_ratio(part))) >= _FEWEST
+        for part in (kept[np.abs(kept / unit) < 1e3] / unit for unit in _UNITS)
+    )
 
 
 def _is_ratio(values: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
@@ -53,7 +61,7 @@ def _convergents(values: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_
         part = rest - np.floor(rest)
         scaled = np.abs(values) * now
         found |= (
-            open_ & (np.abs(scaled - np.rint(scaled)) <= 1e-14 * scaled) & (np.rint(scaled) > 0) & (now <= _LARGEST)
+            open_ & (np.abs(scaled - np.rint(scaled)) <= _CLOSE * scaled) & (np.rint(scaled) > 0) & (now <= _LARGEST)
         )
         rest = 1 / part
         before, now = now, np.floor(rest) * now + before

@@ -14,8 +14,10 @@ Whole = NDArray[np.int64]
 
 FINEST = 1e-6
 """Multiples of finer steps are not looked for."""
-SHARE = 1 / 10_000
-"""Share of the rows, and at least five of them, that must be round."""
+FEWEST = 3
+"""Different round values that are no accident among continuous ones: two of them and their distance tell a shift."""
+LUCK = 1e-7
+"""That chance puts so many values on multiples of one of the about forty steps."""
 
 
 def find_round(values: Array, counts: Whole, fineness: Array, atoms: Whole) -> tuple[float, Whole] | None:
@@ -33,8 +35,6 @@ def find_round(values: Array, counts: Whole, fineness: Array, atoms: Whole) -> t
     """
     from scipy.special import gammainc
 
-    rows = int(np.sum(counts))
-    least = max(5.0, rows * SHARE)
     frequent = np.zeros(len(values), dtype=bool)
     frequent[atoms] = True
     chance = 3 * float(np.sum(fineness * counts))  # three neighbours pass for a multiple
@@ -46,15 +46,14 @@ def find_round(values: Array, counts: Whole, fineness: Array, atoms: Whole) -> t
             # All later steps are multiples of half a power of ten, so that fewer and fewer values are left to test.
             left = left[_multiple(values[left], step / 2, fineness[left])]
         on = left[_multiple(values[left], step, fineness[left]) & (8 * fineness[left] < step)]
-        if len(on) < 3 or (len(on) <= 10 and bool(np.all(frequent[on] | (values[on] == 0)))):
+        if len(on) < FEWEST or (len(on) <= 10 and bool(np.all(frequent[on] | (values[on] == 0)))):
             continue
-        # Two multiples near which all rows crowd may be met by accident; the others tell.
-        _, where = np.unique(np.rint(values[on] / step), return_inverse=True)
-        each = np.sort(np.bincount(where, weights=counts[on]))
-        number, others, luck = float(np.sum(each)), float(np.sum(each[:-2])), chance / step
-        if number < least or others < 3:
+        # A multiple near which all rows crowd may be met by accident, so each counts once.
+        different, luck = len(np.unique(np.rint(values[on] / step))), chance / step
+        number = float(np.sum(counts[on]))
+        if different < FEWEST:
             continue
-        sure = luck == 0.0 or (luck < 0.3 * number and float(gammainc(others, luck)) < 1e-9)
+        sure = luck == 0.0 or (luck < 0.3 * number and float(gammainc(different, luck)) < LUCK)
         if sure and number - luck >= 0.9 * most:
             most = max(most, number - luck)
             chosen = step, on

@@ -1,0 +1,125 @@
+"""Transformed lattices: logarithms, powers, roots and reciprocals of whole numbers or of other round ones.
+
+A shift of logarithms scales the whole numbers behind them, and only the right scale makes them whole again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from statveil.tables.blocks import Array
+
+__all__ = ["find_transform"]
+
+SHARE = 0.3
+"""Share of the values that must come back to round numbers."""
+_LOOKED_AT = 4096
+_STEPS = tuple(float(f"1e{power}") for power in range(6, -5, -1))
+_CLEAR = 0.1  # values whose own error is larger than this share of a step tell nothing
+_FEWEST = 5
+_LUCK = 1e-6  # that chance does so well, for one of the about two hundred pairs of a transform and a step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Back:
+    """How to undo a transform: what the column is called, the inverse, and its slope."""
+
+    says: str
+    inverse: Callable[[Array], Array]
+    slope: Callable[[Array], Array]
+
+
+def _power(base: float, less: float = 0.0) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+    log = float(np.log(base))
+    return lambda x: np.exp2(x * np.log2(base)) - less if base != np.e else np.exp(x) - less, lambda x: log * base**x
+
+
+def _backs() -> list[_Back]:
+    named = [
+        ("logarithms", _power(np.e)),
+        ("logarithms to base 10", _power(10.0)),
+        ("logarithms to base 2", _power(2.0)),
+    ]
+    logs = [_Back(says=says, inverse=pair[0], slope=pair[1]) for says, pair in named]
+    logs[1] = _Back(says=logs[1].says, inverse=lambda x: 10.0**x, slope=logs[1].slope)
+    return [
+        *logs,
+        _Back(says="square roots", inverse=np.square, slope=lambda x: 2 * x),
+        _Back(says="cube roots", inverse=lambda x: x**3, slope=lambda x: 3 * x * x),
+        _Back(says="reciprocals", inverse=lambda x: 1 / x, slope=lambda x: 1 / (x * x)),
+        _Back(says="squares", inverse=np.sqrt, slope=lambda x: 0.5 / np.sqrt(x)),
+        _Back(says="cubes", inverse=np.cbrt, slope=lambda x: 1 / (3 * np.cbrt(x) ** 2)),
+        _Back(says="powers of e", inverse=np.log, slope=lambda x: 1 / x),
+        _Back(says="powers of 10", inverse=np.log10, slope=lambda x: 0.4342944819 / x),
+        _Back(says="powers of 2", inverse=np.log2, slope=lambda x: 1.442695041 / x),
+        _Back(says="log-odds", inverse=lambda x: 1 / (1 + np.exp(-x)), slope=lambda x: 0.25 / np.cosh(x / 2) ** 2),
+        _Back(says="inverse hyperbolic sines", inverse=np.sinh, slope=np.cosh),
+        _Back(says="angles of shares", inverse=lambda x: np.sin(x) ** 2, slope=lambda x: np.sin(2 * x)),
+    ]
+
+
+_BACKS = _backs()
+
+
+def find_transform(values: Array, error: Array) -> str | None:
+    """Name the transform that made the distinct ``values`` out of round numbers.
+
+    Parameters
+    ----------
+    values : array
+        Distinct values.
+    error : array
+        How far each may lie from the exact one: a little more than half of its last digit.
+
+    Examples
+    --------
+    >>> whole = np.arange(20.0, 60.0)
+    >>> find_transform(np.log(whole), 2 * np.spacing(np.log(whole)))
+    'logarithms'
+    """
+    if len(values) < _FEWEST:
+        return None
+    if len(values) > _LOOKED_AT:
+        chosen = np.random.default_rng(0).permutation(len(values))[:_LOOKED_AT]
+        values, error = values[chosen], error[chosen]
+    with np.errstate(all="ignore"):
+        for back in _BACKS:
+            original = back.inverse(values)
+            doubt = np.abs(back.slope(values)) * error + 2 * np.spacing(np.abs(original))
+            usable = np.isfinite(original) & np.isfinite(doubt) & (doubt > 0)
+            if int(np.sum(usable)) >= _FEWEST and any(
+                _round(original[usable] / step, doubt[usable] / step) for step in _STEPS
+            ):
+                return back.says
+    return None
+
+
+def _round(places: Array, doubt: Array) -> bool:
+    """Whether so many numbers are nearly whole, or whole up to one common offset, that chance cannot explain it."""
+    from scipy.special import gammainc
+
+    clear = doubt <= _CLEAR
+    if int(np.sum(clear)) < _FEWEST:
+        return False
+    places, doubt = places[clear], doubt[clear]
+    expected = float(np.sum(2 * doubt))
+    if expected > 0.6 * SHARE * len(places):
+        # With large doubts the clearest values decide.
+        order = np.argsort(doubt)[: max(_FEWEST, len(doubt) // 4)]
+        places, doubt = places[order], doubt[order]
+        expected = float(np.sum(2 * doubt))
+    some = places[[0, len(places) // 3, 2 * len(places) // 3]]
+    for shift in (0.0, *(some - np.floor(some))):  # anchored, or with one common offset that a value shows
+        near = np.rint(places - shift)
+        on = np.abs(places - shift - near) <= (doubt if not shift else 2 * doubt)
+        # Zero and one come back from anything: log 1 is 0. A value that gave the offset proves nothing.
+        number = len(np.unique(near[on & (np.abs(near) > 1)])) - bool(shift)
+        if (
+            number >= max(_FEWEST - 1, SHARE * len(places))
+            and float(gammainc(number, max(2 * expected, 1e-300))) < _LUCK
+        ):
+            return True
+    return False
