@@ -165,10 +165,18 @@ def support_polygon(problem: Problem) -> tuple[tuple[str, str], Polygon]:
 
 
 def _only_axis(problem: Problem, mechanism: Interval | Comb) -> Axis | None:
-    """The one belief that matters, if the mechanism moves one parameter and nothing ties it to another."""
-    moved = [name for name, change in mechanism.direction.items() if change]
-    if len(moved) == 1 and (len(problem.box.free) == 1 or not problem.box.cut(problem.family)):
-        return problem.box.axes[moved[0]]
+    """The one belief that matters, if one parameter is both moved and binned and nothing ties it to another.
+
+    Bins of the length of a uniform also cut lines along which only ``high`` moves: there both beliefs matter.
+    """
+    moved = {name: change for name, change in mechanism.direction.items() if change}
+    binned = {name: part for name, part in mechanism.coordinate.items() if part}
+    alone = len(problem.box.free) == 1
+    if len(moved) == 1 and moved == binned and (alone or not problem.box.cut(problem.family)):
+        (name,) = moved
+        return problem.box.axes[name]
+    if alone:
+        raise ProblemError("with one uncertain parameter, its own values must be binned and moved, by one unit per unit.")
     return None
 
 
@@ -339,7 +347,7 @@ def distortion(problem: Problem, mechanism: Mechanism) -> float:
         return unit * (most // 2) * mechanism.step
     if mechanism.centre == "piece" and len(mechanism.coordinate) == 1 and not problem.box.cut(problem.family):
         across, slope = _other_side(problem, mechanism)
-        longest = min(longest, across / abs(slope))
+        longest = min(longest, across / abs(slope)) if slope else longest
     elif mechanism.centre == "piece":
         names, polygon = support_polygon(problem)
         pair, coordinate = _pair(names, mechanism.direction), _pair(names, mechanism.coordinate)
