@@ -27,7 +27,7 @@ _MODES = {
 def describe_plan(plan: Plan) -> str:
     """Risk, distortion, limit and mechanism, one sentence each; lower is better for all three."""
     problem = plan.problem
-    kind = {"exact": "exactly", "upper bound": "at most"}.get(plan.risk_kind, "about")
+    kind = {"exact": "exactly", "numerical": "at most", "upper bound": "at most"}.get(plan.risk_kind, "about")
     lines = [
         f"Hides the {problem.secret.label} of a {problem.family.name} column.",
         f"  risk        {plan.risk:.6g}   the best attacker gets within {problem.tolerance:g} {kind} this often "
