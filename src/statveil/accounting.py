@@ -18,32 +18,35 @@ from statveil.mechanisms.partition import Partition
 from statveil.mechanisms.scaling import Scaling
 from statveil.problem.axis import Axis
 from statveil.problem.location_scale import Form, LocationScale
-from statveil.problem.prior import Simplex
+from statveil.problem.prior import Box, Simplex
 from statveil.problem.problem import Problem
 from statveil.rounding import tolerant_floor
 from statveil.theory.bins import Bins
 from statveil.theory.comb_layout import longest_class
 from statveil.theory.one_parameter import line
 from statveil.theory.risk.cells import assigned_risk
-from statveil.theory.risk.comb_density import comb_axis_risk
 from statveil.theory.risk.combs import polygon_comb_extent, polygon_comb_risk, range_comb_risk, simplex_comb_risk
 from statveil.theory.risk.lipschitz import constants, lipschitz_line_risk, lipschitz_risk
-from statveil.theory.risk.one_dimensional import comb_risk, interval_risk, teeth
-from statveil.theory.risk.parallel import comb_density_risk, density_risk
+from statveil.theory.risk.one_dimensional import comb_axis_risk, comb_risk, interval_risk, teeth
+from statveil.theory.risk.parallel import comb_density_risk, density_risk, marks
 from statveil.theory.risk.partition import partition_risk
 from statveil.theory.risk.polygon import Polygon, box_risk, longest_piece, polygon_risk
 from statveil.theory.risk.radial import Quarter, radial_risk, ray_range
 from statveil.theory.risk.simplex import simplex_risk
 
-__all__ = ["Risk", "distortion", "hit_window", "quarter", "risk", "support_polygon"]
+__all__ = ["KINDS", "Risk", "distortion", "hit_window", "quarter", "risk", "support_polygon"]
+
+
+KINDS = ("exact", "numerical", "upper bound")
+"""How a risk is obtained: in closed form, up to rounding; by quadrature or a search for the best window, with its error
+estimate added; or as a proven bound that the truth may lie below."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Risk:
     """P(best attacker hits), never below the truth; lower is better.
 
-    ``kind`` says how the value was obtained: ``exact``, or ``upper bound`` where only a class of priors is
-    known.
+    ``kind`` says how the value was obtained (:data:`KINDS`).
     """
 
     value: float
@@ -58,15 +61,15 @@ def risk(problem: Problem, mechanism: Mechanism, *, tolerance: float | None = No
     """
     eps = problem.tolerance if tolerance is None else tolerance
     if isinstance(mechanism, Scaling):
-        return Risk(value=_scaling_risk(problem, mechanism, eps, quick), kind="exact")
+        return Risk(value=_scaling_risk(problem, mechanism, eps, quick), kind="numerical")
     if isinstance(mechanism, Partition):
         found = line(problem)
         value = partition_risk(found.curve, found.axis, np.array(mechanism.edges), 2 * eps)
-        return Risk(value=value, kind="exact")
+        return Risk(value=value, kind=_kind(problem))
     if isinstance(mechanism, Cells):
         return _cells_risk(problem, mechanism, eps, quick)
     if isinstance(mechanism, Comb):
-        return Risk(value=_comb_risk(problem, mechanism, eps, quick), kind="exact")
+        return Risk(value=_comb_risk(problem, mechanism, eps, quick), kind=_kind(problem))
     if not isinstance(mechanism, Interval):
         raise ProblemError(f"no accounting for the mechanism {mechanism.kind!r}.")
     if isinstance(problem.prior, Simplex):
@@ -82,7 +85,14 @@ def _cells_risk(problem: Problem, mechanism: Cells, eps: float, quick: bool) -> 
     found = line(problem)
     edges = np.array(mechanism.edges)
     total = assigned_risk(found.curve, found.axis, edges, mechanism.entries, 2 * eps, quick=quick)
-    return Risk(value=total.value, kind="exact" if total.slack <= 1e-9 * total.value else "upper bound")
+    return Risk(value=total.value, kind=_kind(problem) if total.slack <= 1e-9 * total.value else "upper bound")
+
+
+def _kind(problem: Problem) -> str:
+    """Plain ranges and secrets with a formula have closed forms; densities, and secrets of one's own, are searched."""
+    flat = not isinstance(problem.prior, Box) or all(axis.flat for axis in problem.prior.axes.values())
+    plain = problem.secret.kind != "function" and problem.family.name != "custom"
+    return "exact" if flat and plain else "numerical"
 
 
 def _comb_risk(problem: Problem, mechanism: Comb, eps: float, quick: bool) -> float:
@@ -100,19 +110,15 @@ def _comb_risk(problem: Problem, mechanism: Comb, eps: float, quick: bool) -> fl
         low, high = _ends(problem, axis)
         if axis.flat:
             return range_comb_risk(high - low, *combs, attacker)
-        return comb_axis_risk(axis, low, high, *combs, attacker)
+        return comb_axis_risk(axis, low, high, *combs, attacker, quick=quick)
     names, polygon = support_polygon(problem)
     axes = [problem.box.axes[name] for name in names]
     direction, coordinate = _pair(names, mechanism.direction), _pair(names, mechanism.coordinate)
     if all(axis.flat for axis in axes):
         return polygon_comb_risk(polygon, direction, coordinate, *combs, attacker)
-
-    def density(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-        return problem.prior.density({names[0]: first, names[1]: second} | _known_values(problem))
-
     core, outside = _core(axes, polygon)
     value = comb_density_risk(
-        polygon, density, direction, coordinate, combs, attacker, core=core, mass=_whole(problem, axes), quick=quick
+        polygon, axes, direction, coordinate, combs, attacker, core=core, mass=_whole(problem, axes), quick=quick
     )
     return min(1.0, value + outside)
 
@@ -165,10 +171,20 @@ def support_polygon(problem: Problem) -> tuple[tuple[str, str], Polygon]:
 
 
 def _only_axis(problem: Problem, mechanism: Interval | Comb) -> Axis | None:
-    """The one belief that matters, if the mechanism moves one parameter and nothing ties it to another."""
-    moved = [name for name, change in mechanism.direction.items() if change]
-    if len(moved) == 1 and (len(problem.box.free) == 1 or not problem.box.cut(problem.family)):
-        return problem.box.axes[moved[0]]
+    """The one belief that matters, if one parameter is both moved and binned and nothing ties it to another.
+
+    Bins of the length of a uniform also cut lines along which only ``high`` moves: there both beliefs matter.
+    """
+    moved = {name: change for name, change in mechanism.direction.items() if change}
+    binned = {name: part for name, part in mechanism.coordinate.items() if part}
+    alone = len(problem.box.free) == 1
+    if len(moved) == 1 and moved == binned and (alone or not problem.box.cut(problem.family)):
+        (name,) = moved
+        return problem.box.axes[name]
+    if alone:
+        raise ProblemError(
+            "with one uncertain parameter, its own values must be binned and moved, by one unit per unit."
+        )
     return None
 
 
@@ -184,9 +200,10 @@ def _one_dimensional(axis: Axis, mechanism: Interval, window: float, quick: bool
                 "no bound is known for a Lipschitz prior whose range is cut by low < high; state a range on one side."
             )
         return Risk(value=lipschitz_risk(axis, bins, window), kind="upper bound")
+    kind = "exact" if axis.flat else "numerical"
     if mechanism.step is not None:
-        return Risk(value=comb_risk(axis, bins, mechanism.step, window), kind="exact")
-    return Risk(value=interval_risk(axis, bins, window, quick=quick), kind="exact")
+        return Risk(value=comb_risk(axis, bins, mechanism.step, window), kind=kind)
+    return Risk(value=interval_risk(axis, bins, window, quick=quick), kind=kind)
 
 
 def _two_dimensional(problem: Problem, mechanism: Interval, window: float, quick: bool) -> Risk:
@@ -209,15 +226,11 @@ def _two_dimensional(problem: Problem, mechanism: Interval, window: float, quick
             "a known step is not accounted for when both parameters are uncertain and one has a density; "
             "state plain ranges, or a known value for one of them."
         )
-
-    def density(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-        return problem.prior.density({names[0]: first, names[1]: second} | _known_values(problem))
-
     polygon, outside = _core(axes, polygon)
     inner = _band_range(polygon, coordinate, bins)
     mass = _whole(problem, axes)
-    value = density_risk(polygon, density, direction, coordinate, inner, window, mass=mass, quick=quick)
-    return Risk(value=min(1.0, value + outside), kind="exact")
+    value = density_risk(polygon, axes, direction, coordinate, inner, window, mass=mass, quick=quick)
+    return Risk(value=min(1.0, value + outside), kind="numerical")
 
 
 def _whole(problem: Problem, axes: Sequence[Axis]) -> float | None:
@@ -269,10 +282,6 @@ def _other_side(problem: Problem, mechanism: Interval) -> tuple[float, float]:
     return problem.box.axes[other].width, mechanism.direction.get(other, 0.0)
 
 
-def _known_values(problem: Problem) -> dict[str, NDArray[np.float64]]:
-    return {name: np.asarray(axis.low) for name, axis in problem.box.axes.items() if axis.known}
-
-
 def _pair(names: tuple[str, str], form: Form) -> tuple[float, float]:
     return form.get(names[0], 0.0), form.get(names[1], 0.0)
 
@@ -307,7 +316,23 @@ def _scaling_risk(problem: Problem, mechanism: Scaling, eps: float, quick: bool)
     first, last = (int(i) for i in bins.locate(np.array([levels.min(), levels.max()])))
     low, high = float(bins.span(first)[0]), float(bins.span(last)[1])
     inner = Bins(low=low, high=high, origin=bins.origin, width=bins.width)
-    return min(1.0, radial_risk(view, density, inner, 2 * eps, quick=quick) + 4e-12)
+    axes = problem.box.axes[mechanism.loc], problem.box.axes[mechanism.scale]
+
+    def spread(u: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray[np.float64]:
+        return side * axes[0].cdf(mechanism.about + side * u) + axes[1].cdf(v)
+
+    u, v = np.meshgrid(side * (marks(axes[0]) - mechanism.about), marks(axes[1]))
+    value = radial_risk(
+        view,
+        density,
+        inner,
+        2 * eps,
+        spread=None if all(axis.flat for axis in axes) else spread,
+        points=np.stack([u.ravel(), v.ravel()], axis=1),
+        mass=math.prod(axis.width for axis in axes if axis.flat),
+        quick=quick,
+    )
+    return min(1.0, value + 4e-12)
 
 
 def distortion(problem: Problem, mechanism: Mechanism) -> float:
@@ -339,7 +364,7 @@ def distortion(problem: Problem, mechanism: Mechanism) -> float:
         return unit * (most // 2) * mechanism.step
     if mechanism.centre == "piece" and len(mechanism.coordinate) == 1 and not problem.box.cut(problem.family):
         across, slope = _other_side(problem, mechanism)
-        longest = min(longest, across / abs(slope))
+        longest = min(longest, across / abs(slope)) if slope else longest
     elif mechanism.centre == "piece":
         names, polygon = support_polygon(problem)
         pair, coordinate = _pair(names, mechanism.direction), _pair(names, mechanism.coordinate)

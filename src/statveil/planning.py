@@ -50,8 +50,8 @@ __all__ = [
 
 MODES = ("affine", "category", "jitter", "lattice", "rank", "scale", "shift", "smooth", "unit")
 """Maps of the column that realise a plan."""
-RISK_KINDS = ("exact", "upper bound", "simulated")
-"""How a risk was obtained."""
+RISK_KINDS = (*accounting.KINDS, "simulated")
+"""How a risk was obtained; plan files from before ``numerical`` say ``exact`` where quadrature was used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

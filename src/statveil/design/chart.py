@@ -46,7 +46,9 @@ class Chart:
         start = self.low if origin is None else origin
         bins = Bins(low=self.low, high=self.high, origin=start, width=min(width, self.high - self.low) or width)
         family = _family(problem)
-        plain = self.own or len(direction) == 1 or dict(direction) == dict(family.shift)
+        # where low < high cuts the box, the middle of a bin of ``low`` may lie above ``high``
+        alone = len(direction) == 1 and not problem.box.cut(family)
+        plain = self.own or alone or dict(direction) == dict(family.shift)
         if plain:
             return Interval(along=self.name, coordinate=self.coordinate, direction=direction, bins=bins, step=step)
         return Interval(

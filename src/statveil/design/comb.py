@@ -140,14 +140,14 @@ def _along(problem: Problem, chart: Chart, direction: Form, goal: MaxRisk | MaxD
             raise hides_nothing(goal.value, 0.5 * unit * window)
         return option(min(2 * goal.value / unit, longest))
     low, high = window, longest
-    best = option(high)
-    if not meets(risk(problem, best).value, goal):
-        raise unreachable(goal.value, risk(problem, best).value)
+    whole = risk(problem, option(high)).value
+    if not meets(whole, goal):
+        raise unreachable(goal.value, whole)
     while high - low > 1e-4 * high:  # the risk need not fall everywhere with the extent: keep the last that met it
         middle = 0.5 * (low + high)
-        tried = option(middle)
-        if meets(risk(problem, tried, quick=True).value, goal) and meets(risk(problem, tried).value, goal):
-            high, best = middle, tried
-        else:
-            low = middle
-    return best
+        met = meets(risk(problem, option(middle), quick=True).value, goal)
+        low, high = (low, middle) if met else (middle, high)
+    nudge = 1e-4
+    while not meets(risk(problem, option(high)).value, goal):  # quick risks may be a little too low
+        high, nudge = min(high * (1 + nudge), longest), 2 * nudge
+    return option(high)

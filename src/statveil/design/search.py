@@ -10,7 +10,7 @@ import numpy as np
 from statveil.accounting import distortion, risk
 from statveil.design.chart import Chart, paper_cut, shift_cut
 from statveil.design.failures import hides_nothing, unreachable
-from statveil.design.target import MaxDistortion, MaxRisk
+from statveil.design.target import MaxDistortion, MaxRisk, meets
 from statveil.errors import ProblemError, TargetError
 from statveil.mechanisms.interval import Interval
 from statveil.problem.location_scale import Form, LocationScale
@@ -115,7 +115,7 @@ def _narrowest(problem: Problem, cut: _Cut, goal: float, best: float) -> float |
     chart = cut[0]
     high = min(chart.high - chart.low, 2 * best / _unit(problem, cut))
     low = _window(problem, cut) / goal
-    if low >= high or not _meets(problem, cut, high, goal):
+    if low * (1 - 1e-9) > high or not _meets(problem, cut, high, goal):  # one bin for everything may just meet it
         return None
     while high - low > 1e-4 * high:
         middle = 0.5 * (low + high)
@@ -127,7 +127,7 @@ def _narrowest(problem: Problem, cut: _Cut, goal: float, best: float) -> float |
 
 
 def _meets(problem: Problem, cut: _Cut, width: float, goal: float) -> bool:
-    return risk(problem, cut[0].interval(problem, cut[1], width), quick=True).value <= goal
+    return meets(risk(problem, cut[0].interval(problem, cut[1], width), quick=True).value, MaxRisk(goal))
 
 
 def _widest(problem: Problem, cut: _Cut, goal: float) -> float:

@@ -2,6 +2,8 @@
 
 The parameters are swept by lines. On each line a bin leaves one piece open; the attacker takes the best
 window of the posterior on that piece. The risk is the integral over the lines of the sum over the pieces.
+Panels of lines are halved until two rules of different order agree; what they still differ by, panel by
+panel and without a sign, is added, so the risk is rounded up.
 """
 
 from __future__ import annotations
@@ -13,9 +15,30 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Sweep", "best_pieces", "panels", "sweep_risk"]
+__all__ = ["Caught", "Sweep", "caught_share"]
 
 Array = NDArray[np.float64]
+
+_ENOUGH = 2e-6
+"""Error of the integral over the lines, relative to the mass, at which halving ends."""
+_KRONROD = np.array(
+    [0.991455371120812639206854697526329, 0.949107912342758524526189684047851, 0.864864423359769072789712788640926,
+     0.741531185599394439863864773280788, 0.586087235467691130294144691693, 0.405845151377397166906606412076961,
+     0.207784955007898467600689403773245, 0.0]
+)  # fmt: skip
+_WEIGHTS = np.array(
+    [0.022935322010529224963732008058970, 0.063092092629978553290700663189204, 0.104790010322250183839876322541518,
+     0.140653259715525918745189590510238, 0.169004726639267902826583426598550, 0.190350578064785409913256402421014,
+     0.204432940075298892414161999234649, 0.209482141084727828012999174891714]
+)  # fmt: skip
+_GAUSS = np.array(
+    [0.129484966168869693270611432679082, 0.279705391489276667901467771423780, 0.381830050505118944950369775488975,
+     0.417959183673469387755102040816327]
+)  # fmt: skip
+_AT = np.concatenate([-_KRONROD, _KRONROD[-2::-1]])
+_FINE = np.concatenate([_WEIGHTS, _WEIGHTS[-2::-1]])
+_COARSE = np.zeros(15)
+_COARSE[1::2] = np.concatenate([_GAUSS, _GAUSS[-2::-1]])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,115 +46,91 @@ class Sweep:
     """A family of lines: where they break, where each enters and leaves, and the density along them."""
 
     knots: Array
-    """Sorted values of the transverse coordinate between which everything is smooth."""
+    """Transverse coordinates between which everything is smooth; the first and the last bound the lines."""
+    landmarks: Array
+    """Transverse coordinates with equal mass between them, so that no narrow peak falls between two panels."""
     chord: Callable[[Array], tuple[Array, Array]]
     """Where each line enters and leaves the support, in the binned coordinate."""
     weight: Callable[[Array, Array], Array]
     """Density times Jacobian at (transverse, binned) coordinates, up to a constant."""
+    spread: Callable[[Array, Array], Array] | None = None
+    """Never falls along a line, and rises where the density may change fast; ``None``: the density is even."""
+    below: Callable[[Array, Array], Array] | None = None
+    """Mass of a line up to a point, from anywhere on it, where it is known without quadrature."""
 
 
-def sweep_risk(sweep: Sweep, edges: Array, window: float, *, mass: float | None = None, quick: bool = False) -> float:
-    """P(hit), rounded up by the difference to a coarser quadrature (``quick``: one coarse pass).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caught:
+    """What the best windows catch of each line or piece, rounded up, and the mass there."""
 
-    ``mass`` is the whole of the belief, where known: what the nodes miss, as of a narrow peak, counts as hit.
+    hit: Array
+    mass: Array
+
+
+def caught_share(
+    sweep: Sweep,
+    on_lines: Callable[[Array], Caught],
+    *,
+    mass: float | None = None,
+    quick: bool = False,
+    most: int = 40_000,
+) -> float:
+    """P(hit): what ``on_lines`` catches of all lines, over the whole mass, rounded up by the error of both.
+
+    ``mass`` is the whole of the belief, where known: what the lines miss of it counts as hit. ``most`` is the largest
+    number of lines; ``quick`` is for comparing candidates, never for a reported risk.
     """
-
-    def found(*, order: int, nodes: int, least: int, most: int) -> float:
-        hit, whole = _risk(sweep, edges, window, order=order, nodes=nodes, least=least, most=most)
-        if mass is not None and not quick:
-            return (hit + abs(mass - whole)) / mass
-        return hit / whole if whole > 0 else 1.0
-
     if quick:
-        return min(1.0, found(order=3, nodes=17, least=32, most=96))
-    coarse = found(order=5, nodes=33, least=64, most=400)
-    for nodes, least, enough in ((65, 64, 1e-5), (129, 256, 1e-4), (257, 1024, 1.0)):
-        fine = found(order=8, nodes=nodes, least=least, most=4 * least + 144)
-        gap = abs(fine - coarse)
-        if gap <= enough:
-            break
-        coarse = fine
-    return min(1.0, fine + gap)
+        at, weights = _few(sweep)
+        found = on_lines(at)
+        whole = math.fsum(weights * found.mass)
+        return min(1.0, math.fsum(weights * found.hit) / whole) if whole > 0 else 1.0
+    hit, whole, error = _halved(sweep, on_lines, most)
+    if mass is not None:
+        return min(1.0, (hit + error + abs(mass - whole)) / mass)
+    return min(1.0, (hit + error) / (whole - error)) if whole > error else 1.0
 
 
-def panels(knots: Array, order: int, least: int, most: int) -> tuple[Array, Array]:
-    """Gauss-Legendre nodes and weights between knots (at most ``most``) and ``least`` equal panels."""
-    low, high = knots.min(), knots.max()
-    if len(knots) > most:
-        knots = np.sort(knots)[np.unique(np.linspace(0, len(knots) - 1, most).astype(int))]
-    points = np.unique(np.concatenate([knots, np.linspace(low, high, least + 1)]))
-    points = np.concatenate([points[:-1][np.diff(points) > 1e-13 * (high - low)], [high]])
-    at, weight = np.polynomial.legendre.leggauss(order)
+def _few(sweep: Sweep) -> tuple[Array, Array]:
+    points = _points(sweep, 24)
+    at, weight = np.polynomial.legendre.leggauss(3)
     middle, half = 0.5 * (points[1:] + points[:-1]), 0.5 * np.diff(points)
     return (middle[:, None] + half[:, None] * at).ravel(), (half[:, None] * weight).ravel()
 
 
-def _risk(
-    sweep: Sweep, edges: Array, window: float, *, order: int, nodes: int, least: int, most: int
-) -> tuple[float, float]:
-    """What the best windows catch, and the whole mass, as the nodes see them."""
-    across, weights = panels(sweep.knots, order, least, most)
-    enter, leave = sweep.chord(across)
-    nodes = int(np.clip(512 // max(1, len(edges) - 1), 9, nodes)) // 4 * 4 + 1
-    chunk = max(1, 1_500_000 // (nodes * (len(edges) - 1)))
-    hit, whole = [], []
-    for i in range(0, len(across), chunk):
-        part = slice(i, i + chunk)
-        start = np.maximum(enter[part, None], edges[None, :-1])
-        stop = np.minimum(leave[part, None], edges[None, 1:])
-        line, band = np.nonzero(stop > start)
-        if not len(line):
-            continue
-        best, mass = best_pieces(sweep, across[part][line], start[line, band], stop[line, band], window, nodes)
-        scale = weights[part][line]
-        hit.append(math.fsum(scale * best))
-        whole.append(math.fsum(scale * mass))
-    return math.fsum(hit), math.fsum(whole)
+def _points(sweep: Sweep, most: int) -> Array:
+    """Ends of the first panels: the landmarks and, unless there are too many, the knots."""
+    low, high = float(sweep.knots.min()), float(sweep.knots.max())
+    marks = sweep.landmarks[:: max(1, len(sweep.landmarks) // most)]
+    inner = sweep.knots if len(sweep.knots) <= 2 * most else sweep.knots[:: len(sweep.knots) // most]
+    points = np.unique(np.concatenate([[low], marks, inner, [high]]))
+    points = points[(points >= low) & (points <= high)]
+    return np.concatenate([points[:-1][np.diff(points) > 1e-13 * (high - low)], [high]])
 
 
-def best_pieces(
-    sweep: Sweep, across: Array, start: Array, stop: Array, window: float, nodes: int
-) -> tuple[Array, Array]:
-    """Best window and whole mass of each line piece."""
-    x = start[:, None] + (stop - start)[:, None] * np.linspace(0.0, 1.0, nodes)
-    f = np.broadcast_to(sweep.weight(np.broadcast_to(across[:, None], x.shape), x), x.shape)
-    h = (stop - start) / (nodes - 1)
-    below = _cumulative(f, h)
-    mass = below[:, -1]
-    reach = window / h  # the window in units of nodes
-    start_at = np.broadcast_to(np.arange(nodes, dtype=np.float64), x.shape)
-    last = np.maximum(nodes - 1 - reach, 0.0)
-    start_at = np.minimum(start_at, last[:, None])  # the last windows end at the end of the piece
-    got = _interpolate(below, f, h, np.minimum(start_at + reach[:, None], nodes - 1)) - _interpolate(
-        below, f, h, start_at
-    )
-    best = got.argmax(axis=1)
-    rows = np.arange(len(best))
-    top = got[rows, best]
-    inner = (best > 0) & (best < nodes - 1) & (start_at[rows, np.minimum(best + 1, nodes - 1)] == best + 1)
-    before, after = got[rows, np.maximum(best - 1, 0)], got[rows, np.minimum(best + 1, nodes - 1)]
-    bend = 2 * top - before - after
-    with np.errstate(divide="ignore", invalid="ignore"):
-        lift = np.where(inner & (bend > 0), (after - before) ** 2 / (8 * bend), 0.0)
-    return np.where(reach >= nodes - 1, mass, np.minimum(top + lift, mass)), mass
-
-
-def _cumulative(f: Array, h: Array) -> Array:
-    """Integral from the first node to each node, exact for cubics."""
-    inner = (-f[:, :-3] + 13 * f[:, 1:-2] + 13 * f[:, 2:-1] - f[:, 3:]) / 24
-    first = (9 * f[:, :1] + 19 * f[:, 1:2] - 5 * f[:, 2:3] + f[:, 3:4]) / 24
-    final = (9 * f[:, -1:] + 19 * f[:, -2:-1] - 5 * f[:, -3:-2] + f[:, -4:-3]) / 24
-    steps = np.concatenate([first, inner, final], axis=1)
-    total = np.cumsum(steps, axis=1) * h[:, None]
-    return np.concatenate([np.zeros((len(f), 1)), total], axis=1)
-
-
-def _interpolate(below: Array, f: Array, h: Array, at: Array) -> Array:
-    """Cubic Hermite interpolation of the cumulative mass, whose derivative is the density."""
-    j = np.minimum(at.astype(int), f.shape[1] - 2)
-    u = at - j
-    left, right = np.take_along_axis(below, j, 1), np.take_along_axis(below, j + 1, 1)
-    f_left, f_right = np.take_along_axis(f, j, 1) * h[:, None], np.take_along_axis(f, j + 1, 1) * h[:, None]
-    rise = u * u * (3 - 2 * u)
-    mass: Array = left + rise * (right - left) + u * (1 - u) ** 2 * f_left - u * u * (1 - u) * f_right
-    return mass
+def _halved(sweep: Sweep, on_lines: Callable[[Array], Caught], most: int) -> tuple[float, float, float]:
+    """Integrals of what is caught and of the mass, and the error of both."""
+    points = _points(sweep, 64)
+    start, stop = points[:-1], points[1:]
+    hits: list[Array] = []
+    masses: list[Array] = []
+    errors: list[Array] = []
+    used = 0
+    while len(start):
+        half = 0.5 * (stop - start)
+        found = on_lines((0.5 * (start + stop)[:, None] + half[:, None] * _AT).ravel())
+        used += 15 * len(start)
+        hit, mass = found.hit.reshape(-1, 15), found.mass.reshape(-1, 15)
+        caught, held = half * (hit @ _FINE), half * (mass @ _FINE)
+        error = half * (np.abs(hit @ (_FINE - _COARSE)) + np.abs(mass @ (_FINE - _COARSE)))
+        whole = math.fsum(held) + sum(math.fsum(part) for part in masses)
+        # an error small beside the panel's share of all panels, or of all mass, is small enough
+        share = np.maximum(held / max(whole, 1e-300), 1 / max(256, len(start)))
+        done = (error <= _ENOUGH * whole * share) | (stop - start <= 1e-12 * (points[-1] - points[0]))
+        if used + 30 * int(np.sum(~done)) > most:
+            done[:] = True
+        for kept, part in ((hits, caught), (masses, held), (errors, error)):
+            kept.append(part[done])
+        middle = 0.5 * (start + stop)[~done]
+        start, stop = np.concatenate([start[~done], middle]), np.concatenate([middle, stop[~done]])
+    return tuple(math.fsum(np.concatenate(parts)) for parts in (hits, masses, errors))  # type: ignore[return-value]

@@ -1,29 +1,34 @@
-"""Parallel lines through a polygon of two parameters, with any density on it."""
+"""Parallel lines through a polygon of two parameters, with any independent beliefs on it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from statveil.problem.axis import Axis
 from statveil.theory.bins import Bins
 from statveil.theory.comb_layout import knots
 from statveil.theory.risk.comb_density import comb_sweep_risk
-from statveil.theory.risk.lines import Sweep, sweep_risk
+from statveil.theory.risk.lines import Caught, Sweep, caught_share
 from statveil.theory.risk.polygon import Polygon, chord
+from statveil.theory.risk.windows_on_lines import best_windows
 
-__all__ = ["comb_density_risk", "density_risk", "parallel_lines"]
+__all__ = ["comb_density_risk", "density_risk", "marks", "pieces_caught"]
 
 Array = NDArray[np.float64]
+Pair = tuple[float, float]
+
+_QUANTILES = 48
+_MOST_BENDS = 20_000
 
 
 def density_risk(
     polygon: Polygon,
-    density: Callable[[Array, Array], Array],
-    direction: tuple[float, float],
-    coordinate: tuple[float, float],
+    axes: Sequence[Axis],
+    direction: Pair,
+    coordinate: Pair,
     bins: Bins,
     window: float,
     *,
@@ -42,15 +47,38 @@ def density_risk(
     with np.errstate(divide="ignore", invalid="ignore"):
         share = (levels[:, None] - x) / (x_next - x)
     crossings = (y + share * (y_next - y))[(share > 0) & (share < 1)]
-    sweep = parallel_lines(polygon, density, direction, coordinate, crossings)
-    return sweep_risk(sweep, edges, window, mass=mass, quick=quick)
+    sweep = _lines(polygon, axes, direction, coordinate, crossings)
+    return pieces_caught(sweep, edges, window, mass=mass, quick=quick)
+
+
+def pieces_caught(
+    sweep: Sweep, edges: Array, window: float, *, mass: float | None = None, quick: bool = False
+) -> float:
+    """P(hit) where bins with these edges cut the lines of a sweep into pieces."""
+    bins = len(edges) - 1
+    cells = int(np.clip((64 if quick else 192) // bins, 2, 4 if quick else 12))
+
+    def on_lines(at: Array) -> Caught:
+        enter, leave = sweep.chord(at)
+        start = np.maximum(enter[:, None], edges[None, :-1])
+        stop = np.minimum(leave[:, None], edges[None, 1:])
+        line, band = np.nonzero(stop > start)
+        found = best_windows(
+            sweep, at[line], start[line, band], stop[line, band], window, cells=cells, zooms=0 if quick else 3
+        )
+        hit, whole = np.zeros(len(at)), np.zeros(len(at))
+        np.add.at(hit, line, found.hit)
+        np.add.at(whole, line, found.mass)
+        return Caught(hit=hit, mass=whole)
+
+    return caught_share(sweep, on_lines, mass=mass, quick=quick, most=int(np.clip(400_000 / bins, 2_000, 40_000)))
 
 
 def comb_density_risk(
     polygon: Polygon,
-    density: Callable[[Array, Array], Array],
-    direction: tuple[float, float],
-    coordinate: tuple[float, float],
+    axes: Sequence[Axis],
+    direction: Pair,
+    coordinate: Pair,
     combs: tuple[int, float, float],
     attacker: float,
     *,
@@ -63,16 +91,18 @@ def comb_density_risk(
     at = np.sort(y)
     low, high = chord(x, y, np.roll(x, -1), np.roll(y, -1), at)
     length = np.maximum(high - low, 0.0)
-    bends = []
+    bends = [at]
     for y0, y1, l0, l1 in zip(at[:-1], at[1:], length[:-1], length[1:], strict=True):
-        if y1 > y0 and abs(l1 - l0) > 1e-12 * length.max():  # where the layout of the line changes
+        few = abs(l1 - l0) < _MOST_BENDS * combs[2]
+        if y1 > y0 and abs(l1 - l0) > 1e-12 * length.max() and few:  # where the layout of the line changes
             found = knots(min(l0, l1), max(l0, l1), *combs, attacker)
             bends.append(y0 + (found - l0) / (l1 - l0) * (y1 - y0))
-    sweep = parallel_lines(polygon, density, direction, coordinate, np.concatenate([at, *bends]))
     u, v = _coordinates(core, direction, coordinate)  # quadrature where the mass is
-    inside = sweep.knots[(sweep.knots > v.min()) & (sweep.knots < v.max())]
+    inside = np.concatenate(bends)
+    inside = inside[(inside > v.min()) & (inside < v.max())]
+    sweep = _lines(polygon, axes, direction, coordinate, inside, ends=(float(v.min()), float(v.max())))
     return comb_sweep_risk(
-        replace(sweep, knots=np.sort(np.concatenate([v, inside]))),
+        sweep,
         *combs,
         attacker,
         inner=lambda at: chord(u, v, np.roll(u, -1), np.roll(v, -1), at),
@@ -81,32 +111,73 @@ def comb_density_risk(
     )
 
 
-def parallel_lines(
+def _lines(
     polygon: Polygon,
-    density: Callable[[Array, Array], Array],
-    direction: tuple[float, float],
-    coordinate: tuple[float, float],
+    axes: Sequence[Axis],
+    direction: Pair,
+    coordinate: Pair,
     bends: Array,
+    *,
+    ends: Pair | None = None,
 ) -> Sweep:
     """The lines along ``direction``; ``bends`` are the transverse coordinates where their pieces change."""
     x, y = _coordinates(polygon, direction, coordinate)
     x_next, y_next = np.roll(x, -1), np.roll(y, -1)
     determinant = coordinate[0] * -direction[0] - coordinate[1] * direction[1]  # of (x, y) in the parameters, = -1
 
-    def weight(across: Array, along: Array) -> Array:
+    def parameters(across: Array, along: Array) -> tuple[Array, Array]:
         # solve x = coordinate . p, y = (d1, -d0) . p for the parameters p
         first = (-direction[0] * along - coordinate[1] * across) / determinant
         second = (coordinate[0] * across - direction[1] * along) / determinant
-        return density(first, second)
+        return first, second
 
+    def weight(across: Array, along: Array) -> Array:
+        first, second = parameters(across, along)
+        return _height(axes[0], first) * _height(axes[1], second)
+
+    def spread(across: Array, along: Array) -> Array:
+        parts = zip(axes, parameters(across, along), direction, strict=True)
+        return np.asarray(sum((np.sign(d) * axis.cdf(p) for axis, p, d in parts if d and not axis.flat), 0.0 * along))
+
+    low, high = (float(y.min()), float(y.max())) if ends is None else ends
+    inner = bends[(bends > low) & (bends < high)]
+    corners = y[(y > low) & (y < high)]
+    points = np.meshgrid(*(marks(axis) for axis in axes))
+    across = points[0].ravel() * direction[1] - points[1].ravel() * direction[0]
+    moved = [i for i in (0, 1) if direction[i] and (axes[1 - i].flat or not direction[1 - i])]
+    below = None
+    if moved:  # one belief alone changes along the lines: its distribution function is the mass
+        i = moved[0] if len(moved) == 1 or not axes[moved[0]].flat else moved[1]
+
+        def mass_below(across: Array, along: Array) -> Array:
+            place = parameters(across, along)
+            return _primitive(axes[i], place[i]) / direction[i] * _height(axes[1 - i], place[1 - i])
+
+        below = mass_below
     return Sweep(
-        knots=np.sort(np.concatenate([y, bends])),
+        knots=np.sort(np.concatenate([[low], inner, corners, [high]])),
+        landmarks=np.quantile(across, np.linspace(0.0, 1.0, 65)),
         chord=lambda at: chord(x, y, x_next, y_next, at),
         weight=weight,
+        spread=spread if any(d and not axis.flat for axis, d in zip(axes, direction, strict=True)) else None,
+        below=below,
     )
 
 
-def _coordinates(
-    polygon: Polygon, direction: tuple[float, float], coordinate: tuple[float, float]
-) -> tuple[Array, Array]:
+def marks(axis: Axis) -> Array:
+    """Values of a parameter with equal mass between them."""
+    return axis.ppf((np.arange(_QUANTILES) + 0.5) / _QUANTILES)
+
+
+def _height(axis: Axis, value: Array) -> Array:
+    """Density as a prior scales it: 1 where the belief is flat."""
+    return np.ones(value.shape) if axis.flat else axis.pdf(value)
+
+
+def _primitive(axis: Axis, value: ArrayLike) -> Array:
+    """Integral of :func:`_height`."""
+    return np.asarray(value, dtype=np.float64) if axis.flat else axis.cdf(value)
+
+
+def _coordinates(polygon: Polygon, direction: Pair, coordinate: Pair) -> tuple[Array, Array]:
     return polygon.corners @ np.array(coordinate), polygon.corners @ np.array([direction[1], -direction[0]])

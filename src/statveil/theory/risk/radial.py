@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statveil.theory.bins import Bins
-from statveil.theory.risk.lines import Sweep, sweep_risk
+from statveil.theory.risk.lines import Sweep
+from statveil.theory.risk.parallel import pieces_caught
 
 __all__ = ["Quarter", "radial_risk", "ray_range"]
 
@@ -57,9 +58,21 @@ def ray_range(quarter: Quarter, level: Array) -> tuple[Array, Array]:
 
 
 def radial_risk(
-    quarter: Quarter, density: Callable[[Array, Array], Array], bins: Bins, window: float, *, quick: bool = False
+    quarter: Quarter,
+    density: Callable[[Array, Array], Array],
+    bins: Bins,
+    window: float,
+    *,
+    spread: Callable[[Array, Array], Array] | None = None,
+    points: Array,
+    mass: float | None = None,
+    quick: bool = False,
 ) -> float:
-    """P(hit) for bins of the secret along rays through the bound."""
+    """P(hit) for bins of the secret along rays through the bound.
+
+    ``spread`` never falls along a ray and rises where the density may change fast (``None``: it is even). ``points``
+    are rows (u, v) of equal mass. ``mass`` is the whole of the belief, where known.
+    """
     edges = bins.edges()
     levels = np.concatenate([edges, edges[:-1] + window, edges[1:] - window])
     low, high = ray_range(quarter, levels)
@@ -81,5 +94,17 @@ def radial_risk(
         rho = level / slope(angle)
         return density(rho * np.cos(angle), rho * np.sin(angle)) * level / slope(angle) ** 2
 
+    def rise(angle: Array, level: Array) -> Array:
+        assert spread is not None
+        rho = level / slope(angle)
+        return spread(rho * np.cos(angle), rho * np.sin(angle))
+
     inside = knots[np.isfinite(knots)]
-    return sweep_risk(Sweep(knots=np.sort(inside), chord=chord, weight=weight), edges, window, quick=quick)
+    sweep = Sweep(
+        knots=np.sort(inside),
+        landmarks=np.quantile(np.arctan2(points[:, 1], points[:, 0]), np.linspace(0.0, 1.0, 65)),
+        chord=chord,
+        weight=weight,
+        spread=None if spread is None else rise,
+    )
+    return pieces_caught(sweep, edges, window, mass=mass, quick=quick)
