@@ -17,7 +17,7 @@ from statveil.problem.families.categorical import Categorical
 from statveil.problem.secrets.quantile import Quantile
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, Blocks
-from statveil.tables.estimate import estimate, shares_of
+from statveil.tables.estimate import estimate, own_statistic, shares_of
 from statveil.tables.maps.build import build_map
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.measure import Measured, measure
@@ -26,7 +26,7 @@ from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.order_search import Order
 from statveil.tables.verification import Verifier, bounds_of, check_accepted, refuse_undeclared
 
-__all__ = ["Prepared", "column_labels", "count_categories", "new_seed", "own_statistic", "prepare", "valid_digits"]
+__all__ = ["Prepared", "column_labels", "count_categories", "new_seed", "prepare", "valid_digits"]
 
 _LEAST_WINDOW = 10
 """Values of a statistic that a guess's window must hold for the stated risk to be right within a tenth."""
@@ -88,7 +88,7 @@ def prepare(
         secret = plan.problem.secret
         measured = measure(blocks, alpha=secret.alpha if isinstance(secret, Quantile) else None, watch=verifier.watch)
         verifier.check_declared(column)
-        statistic = own_statistic(plan, measured, verifier.share)
+        statistic = own_statistic(plan.problem, measured, verifier.share)
         params = _estimate(plan, column, measured, statistic)
         applied = _apply(plan, column, params, chosen)
         found = verifier.check_undeclared(column, accepted, params)
@@ -210,15 +210,6 @@ def count_categories(
         watch(block)
         counts += np.bincount(block[np.isfinite(block)].astype(np.int64), minlength=size)
     return counts
-
-
-def own_statistic(plan: Plan, measured: Measured, share: float) -> float:
-    """The column's own value of the secret."""
-    kind = plan.problem.secret.kind
-    if kind == "quantile":
-        assert measured.quantile is not None
-        return measured.quantile
-    return {"mean": measured.mean, "std": measured.std, "fraction": share, "function": measured.mean}[kind]
 
 
 def _estimate(plan: Plan, column: str, measured: Measured, statistic: float) -> dict[str, float]:
