@@ -7,6 +7,7 @@ standard deviation and every quantile are linear in the parameters, and by monot
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
@@ -107,12 +108,19 @@ class LocationScale(Family):
 
     def coefficients(self, secret: Secret) -> Form:
         """The secret as a linear form of the parameters (up to a constant)."""
-        if secret.kind == "mean":
-            loc_part, scale_part = 1.0, self.z_mean
-        elif secret.kind == "std":
-            loc_part, scale_part = 0.0, self.z_std
-        else:
-            loc_part, scale_part = 1.0, float(self.z_quantile(getattr(secret, "alpha", np.nan)))
+        parts = secret.linear(self)
+        if parts is None:
+            raise ProblemError(
+                f"the secret {secret.label!r} is not a linear form of the parameters of {self.name!r}, as equal bins, "
+                "directions and limits of this family need it. Use one of the methods 'dynamic', 'greedy', 'layered' "
+                "or 'optimal' with one uncertain parameter, or give the secret a method 'linear'."
+            )
+        loc_part, scale_part = parts
+        if not (math.isfinite(loc_part) and math.isfinite(scale_part)):
+            raise ProblemError(
+                f"the secret {secret.label!r} of {self.name!r} must be a finite form a loc + b scale. Got a = "
+                f"{loc_part:g}, b = {scale_part:g}; choose a secret that is finite for this family."
+            )
         return {
             p.name: loc_part * self.loc_form.get(p.name, 0.0) + scale_part * self.scale_form.get(p.name, 0.0)
             for p in self.params

@@ -13,6 +13,7 @@ from statveil.errors import ProblemError, unknown_name
 
 if TYPE_CHECKING:
     from statveil.problem.family import Family
+    from statveil.problem.location_scale import LocationScale
 
 __all__ = ["SECRETS", "Secret", "secret_from_json"]
 
@@ -39,6 +40,14 @@ class Secret(ABC):
 
     def check(self, family: Family) -> None:  # noqa: B027  (most secrets have nothing more to check)
         """Refuse this secret where it makes no sense for the family (beyond the kind)."""
+
+    def linear(self, family: LocationScale) -> tuple[float, float] | None:
+        """The secret of X = loc + scale Z as ``(a, b)``: its value is a loc + b scale; ``None`` where it is not linear.
+
+        A statistic that moves and stretches with the column (quantile, trimmed mean, midrange) is (1, its value
+        on Z); one that only stretches (a standard deviation, a range of quantiles) is (0, its value on Z).
+        """
+        return None
 
     @property
     def label(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -11,14 +12,39 @@ from statveil.errors import ColumnError
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.ordinal import Ordinal
 from statveil.problem.problem import Problem
+from statveil.problem.secrets.function import Function
+from statveil.problem.secrets.quantile import Quantile
 from statveil.tables.measure import Measured
 
-__all__ = ["WIDENING", "estimate", "shares_of"]
+__all__ = ["WIDENING", "anchor_of", "estimate", "own_statistic", "shares_of"]
 
 WIDENING = (
     "The plan guarantees nothing there. Widening the prior after looking at the data would tell outsiders where the "
     "data lies; state a prior from public knowledge alone."
 )
+
+_GRID = 4097
+
+
+def own_statistic(problem: Problem, measured: Measured, share: float = math.nan) -> float:
+    """The column's own value of the secret.
+
+    A function of the parameter is not a statistic of rows: its value is g at the parameter whose mean is the
+    column's. ``share`` is the share of the category of a fraction, which :class:`Measured` does not hold.
+    """
+    secret = problem.secret
+    if isinstance(secret, Function):
+        return float(problem.secret_of({problem.box.free[0]: _by_mean(problem, measured.mean)}))
+    if isinstance(secret, Quantile):
+        assert measured.quantile is not None
+        return measured.quantile
+    return {"mean": measured.mean, "std": measured.std, "fraction": share}[secret.kind]
+
+
+def anchor_of(problem: Problem, params: Mapping[str, float]) -> float:
+    """What the map of a column moves, at these parameters: the secret, or the mean that a function goes by."""
+    anchored = problem.family.mean(params) if isinstance(problem.secret, Function) else problem.secret_of(params)
+    return float(anchored)
 
 
 def estimate(problem: Problem, measured: Measured, statistic: float) -> dict[str, float]:
@@ -27,6 +53,8 @@ def estimate(problem: Problem, measured: Measured, statistic: float) -> dict[str
     A released column is then exact in the secret, so that it depends on the true value only through the bin.
     """
     family = problem.family
+    if isinstance(problem.secret, Function):
+        return {problem.box.free[0]: _by_mean(problem, measured.mean)}
     if isinstance(family, LocationScale):
         return _location_scale(problem, family, measured, statistic)
     return {family.params[0].name: _one_parameter(problem, measured, statistic)}
@@ -71,11 +99,17 @@ def _one_parameter(problem: Problem, measured: Measured, statistic: float) -> fl
     axis = problem.box.axes[name]
     if isinstance(family, Ordinal) and problem.secret.kind == "mean":
         return float(family.inverse_mean(np.array(statistic)))
-    grid = np.linspace(axis.low, axis.high, 4097)
-    if problem.secret.kind == "function":  # a function of the parameter has no statistic of its own
-        return _root(grid, family.mean({name: grid}), measured.mean, None, "mean")
+    grid = np.linspace(axis.low, axis.high, _GRID)
     near = _nearest(grid, family.mean({name: grid}), measured.mean)
     return _root(grid, problem.secret_of({name: grid}), statistic, near, problem.secret.label)
+
+
+def _by_mean(problem: Problem, mean: float) -> float:
+    """The parameter inside the prior under which the family has this mean."""
+    (name,) = problem.box.free
+    axis = problem.box.axes[name]
+    grid = np.linspace(axis.low, axis.high, _GRID)
+    return _root(grid, problem.family.mean({name: grid}), mean, None, "mean")
 
 
 def _nearest(grid: NDArray[np.float64], levels: NDArray[np.float64], level: float) -> float:

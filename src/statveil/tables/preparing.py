@@ -18,7 +18,7 @@ from statveil.problem.parameters import OutsidePriorError
 from statveil.problem.secrets.quantile import Quantile
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, Blocks
-from statveil.tables.estimate import WIDENING, estimate, shares_of
+from statveil.tables.estimate import WIDENING, estimate, own_statistic, shares_of
 from statveil.tables.maps.build import RANDOM_MODES, build_map
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.maps.sampling import Counts
@@ -31,7 +31,7 @@ from statveil.tables.structure.group_search import Beside, Others
 from statveil.tables.structure.order_search import Order
 from statveil.tables.verification import Verifier, bounds_of, check_accepted, refuse_undeclared
 
-__all__ = ["Prepared", "column_labels", "count_categories", "new_seed", "own_statistic", "prepare", "valid_digits"]
+__all__ = ["Prepared", "column_labels", "count_categories", "new_seed", "prepare", "valid_digits"]
 
 _LEAST_WINDOW = 10
 """Values of a statistic that a guess's window must hold for the stated risk to be right within a tenth."""
@@ -115,7 +115,7 @@ def prepare(
 
         measured = measure(blocks, alpha=secret.alpha if isinstance(secret, Quantile) else None, watch=watch)
         verifier.check_declared(column)
-        statistic = own_statistic(plan, measured, verifier.share)
+        statistic = own_statistic(plan.problem, measured, verifier.share)
         params = _estimate(plan, column, measured, statistic)
         applied = _apply(plan, column, params, chosen)
         found = verifier.check_undeclared(column, accepted, params)
@@ -248,15 +248,6 @@ def count_categories(blocks: Blocks, size: int, watch: Callable[[Array], None] =
         watch(block)
         counts += np.bincount(block[np.isfinite(block)].astype(np.int64), minlength=size)
     return counts
-
-
-def own_statistic(plan: Plan, measured: Measured, share: float) -> float:
-    """The column's own value of the secret."""
-    kind = plan.problem.secret.kind
-    if kind == "quantile":
-        assert measured.quantile is not None
-        return measured.quantile
-    return {"mean": measured.mean, "std": measured.std, "fraction": share, "function": measured.mean}[kind]
 
 
 def _estimate(plan: Plan, column: str, measured: Measured, statistic: float) -> dict[str, float]:

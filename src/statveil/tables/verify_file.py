@@ -16,11 +16,11 @@ from statveil.planning import Plan
 from statveil.problem.secrets.quantile import Quantile
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.card import card_path, make_card, plan_of, read_card
-from statveil.tables.estimate import estimate, shares_of
+from statveil.tables.estimate import estimate, own_statistic, shares_of
 from statveil.tables.files import TableFile, open_table
 from statveil.tables.maps.build import model_values
 from statveil.tables.measure import measure
-from statveil.tables.preparing import column_labels, count_categories, own_statistic, valid_digits
+from statveil.tables.preparing import column_labels, count_categories, valid_digits
 from statveil.tables.release_file import hash_file
 from statveil.tables.rounding_digits import rounded
 from statveil.tables.verification import Verifier, precision
@@ -140,7 +140,7 @@ def _content(table: TableFile, plan: Plan, card: dict[str, Any]) -> Iterator[Che
     except StatveilError as error:
         yield Check(name="structure", ok=False, says=str(error))
         return
-    statistic = own_statistic(plan, measured, verifier.share)
+    statistic = own_statistic(plan.problem, measured, verifier.share)
     digits = card.get("rounded_to_digits")
     if valid_digits(digits) and not all(np.array_equal(b, rounded(b, digits), equal_nan=True) for b in blocks()):
         yield Check(name="rounding", ok=False, says=f"The column is not rounded to {digits} digits, as the card says.")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statveil.problem.family import Family
+from statveil.problem.location_scale import LocationScale
 from statveil.problem.secret import Secret
 
 __all__ = ["Mean"]
@@ -24,3 +25,6 @@ class Mean(Secret):
 
     def of(self, family: Family, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         return family.mean(params)
+
+    def linear(self, family: LocationScale) -> tuple[float, float]:
+        return 1.0, family.z_mean

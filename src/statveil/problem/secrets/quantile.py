@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from statveil.errors import ProblemError
 from statveil.numbers import number
 from statveil.problem.family import Family
+from statveil.problem.location_scale import LocationScale
 from statveil.problem.secret import Secret
 
 __all__ = ["Quantile"]
@@ -43,6 +44,9 @@ class Quantile(Secret):
                 f"the {self.alpha:g}-quantile of {family.name!r} is infinite or the same for every parameter, so there "
                 f"is nothing to hide. Allowed: alpha in {'[' if zero else '('}0, 1{']' if one else ')'}."
             )
+
+    def linear(self, family: LocationScale) -> tuple[float, float]:
+        return 1.0, float(family.z_quantile(self.alpha))
 
     @property
     def label(self) -> str:

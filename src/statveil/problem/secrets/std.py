@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statveil.problem.family import Family
+from statveil.problem.location_scale import LocationScale
 from statveil.problem.secret import Secret
 
 __all__ = ["Std"]
@@ -24,3 +25,6 @@ class Std(Secret):
 
     def of(self, family: Family, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         return family.std(params)
+
+    def linear(self, family: LocationScale) -> tuple[float, float]:
+        return 0.0, family.z_std

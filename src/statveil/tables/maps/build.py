@@ -14,8 +14,10 @@ from statveil.mechanisms.partition import Partition
 from statveil.mechanisms.scaling import Scaling
 from statveil.planning import Applied, Plan
 from statveil.problem.location_scale import LocationScale, evaluate
+from statveil.problem.secrets.function import Function
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, Blocks
+from statveil.tables.estimate import anchor_of
 from statveil.tables.maps.affine import Affine, Quiet
 from statveil.tables.maps.category import prepare_category
 from statveil.tables.maps.column_map import ColumnMap
@@ -68,11 +70,14 @@ def build_map(
         return prepare_unit(blocks, mean=float(plan.problem.family.mean(released)), weights=weights, seed=seed)
     if plan.mode == "rank":
         return prepare_rank(blocks, quantile=model_values(plan, released), seed=seed)
+    goal = float(applied.secret)
+    if isinstance(plan.problem.secret, Function):  # no row moves by g: the mean that stands for it does
+        statistic, goal = anchor_of(plan.problem, params), anchor_of(plan.problem, released)
     if plan.mode in ("jitter", "smooth"):
-        return _redrawn(plan, float(applied.secret), blocks, seed)
+        return _redrawn(plan, goal, blocks, seed)
     if plan.mode == "lattice":
-        return _lattice(plan, statistic, float(applied.secret), offset, seed if smear else None)
-    return _affine(plan, params, released, statistic, float(applied.secret), seed if smear else None)
+        return _lattice(plan, statistic, goal, offset, seed if smear else None)
+    return _affine(plan, params, released, statistic, goal, seed if smear else None)
 
 
 def _redrawn(plan: Plan, mean: float, blocks: Blocks, seed: int) -> ColumnMap:
