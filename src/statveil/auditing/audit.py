@@ -11,22 +11,26 @@ import numpy as np
 from statveil.auditing import attackers as _attackers  # noqa: F401  (fills the registry)
 from statveil.auditing.attacker import ATTACKERS, Attacker
 from statveil.auditing.distances import distances
-from statveil.auditing.game import ROWS, Score, play_tables
+from statveil.auditing.game import Game, Score
+from statveil.auditing.inversion import released_statistic
+from statveil.auditing.patterns import PATTERNS, find_patterns
+from statveil.auditing.relations import find_copies, find_thresholds
 from statveil.auditing.same_release import check_is_release
 from statveil.auditing.tables import AuditTable, read_table
+from statveil.auditing.verdict import LEAST_TRIALS, decided, interval, looks
 from statveil.auditing.view import Earlier, Knowledge, View
 from statveil.errors import ProblemError, TableError, unknown_name
 from statveil.numbers import number
 from statveil.planning import Plan
 from statveil.problem.structure import Structure
-from statveil.simulation import proportion_interval
+from statveil.tables.blocks import Array
 from statveil.tables.structure.findings import find_structure
 
-__all__ = ["PRIVATE", "Audit", "Finding", "audit"]
+__all__ = ["MOST_TRIALS", "PRIVATE", "Audit", "Finding", "audit"]
 
 PRIVATE = "PRIVATE: computed from the original table. Do not publish."
-CONFIDENCE = 0.999
-"""Of each rate's interval: a dozen attackers are looked at, and a false alarm stops a pipeline."""
+MOST_TRIALS = 2_000
+"""By default an audit that stays undecided ends after so many trials."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +40,13 @@ class Finding:
     Attributes
     ----------
     rate, low, high : float
-        How often it hit on redrawn tables, with a 99.9 % interval.
+        How often it hit on tables like this one, with an interval; the intervals of all attackers hold together
+        with 99 %.
     baseline, claimed : float
         The same for an attacker who never saw the release, and the plan's risk.
     verdict : str
-        ``"leaks"`` (beats the claimed risk beyond the interval), ``"no better than guessing"``, or ``"holds"``.
+        ``"leaks"`` (the whole interval lies above the claimed risk), ``"holds"`` (it ends below one and a half times
+        the claimed risk) or ``"undecided"``.
     share, interval : float, pair, or None
         On this very table: how sure the attacker is of its best guess, and where the secret can still lie for it.
     """
@@ -83,8 +89,12 @@ class Audit:
     not_applicable: tuple[str, ...]
     """Attackers that found nothing to work with: another mode, or no such knowledge."""
     trials: int
+    """Tables that were attacked; fewer than allowed where the verdict came earlier."""
     rows: int
-    """Rows of each redrawn table."""
+    """Rows of each such table."""
+    column: str | None = None
+    secret: str = ""
+    tolerance: float = 0.0
 
     @property
     def leaks(self) -> bool:
@@ -93,14 +103,24 @@ class Audit:
 
     @property
     def verdict(self) -> str:
-        """The audit in two words."""
-        return "leaks" if self.leaks else "holds"
+        """``"leaks"``, ``"holds"`` (up to :attr:`up_to`) or ``"undecided"``."""
+        verdicts = {finding.verdict for finding in self.findings}
+        return next(verdict for verdict in ("leaks", "undecided", "holds") if verdict in verdicts)
+
+    @property
+    def up_to(self) -> float:
+        """No attacker of the audit hits more often than this, with 99 %."""
+        return max(finding.high for finding in self.findings)
 
     def to_json(self) -> dict[str, Any]:
         """The audit for scripts."""
         return {
             "private": PRIVATE,
             "verdict": self.verdict,
+            "up_to": self.up_to,
+            "column": self.column,
+            "secret": self.secret,
+            "tolerance": self.tolerance,
             "findings": [finding.to_json() for finding in self.findings],
             "distances": self.distances,
             "assumed": self.assumed,
@@ -120,7 +140,7 @@ def audit(
     records: Sequence[tuple[int, float]] = (),
     releases: Sequence[tuple[Plan, Any]] = (),
     attackers: str | Collection[str] = "all",
-    trials: int = 200,
+    trials: int = MOST_TRIALS,
     seed: int | None = None,
     progress: Callable[[str, int, int | None], None] = lambda stage, rows, total: None,
 ) -> Audit:
@@ -135,8 +155,8 @@ def audit(
     column : str
         The released column.
     known : Structure, optional
-        What attackers know besides what was declared. Steps, heaps, atoms and a minimum of 0 that the original really
-        has are taken to be known anyway.
+        What attackers know besides what was declared. Steps, heaps, atoms, natural bounds and kinds of numbers that
+        the original really has are taken to be known anyway, and so are copies of it, flags and labels.
     records : sequence of (int, float)
         True records that an attacker knows: row number from 0, true value.
     releases : sequence of (Plan, table)
@@ -144,15 +164,18 @@ def audit(
     attackers : str or collection of str
         Names of attackers, or ``"all"``.
     trials : int
-        Redrawn tables, at least 200.
+        Tables to attack at most, at least 200. An audit starts with 200 and goes on until every rate is decided.
     seed : int, optional
         To repeat an audit exactly.
     progress : callable, optional
         Told of progress.
     """
     chosen = _chosen(attackers)
-    if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
-        raise ProblemError(f"the number of trials must be a whole number from 1 up. Got {trials!r}.")
+    if isinstance(trials, bool) or not isinstance(trials, int) or trials < LEAST_TRIALS:
+        raise ProblemError(
+            f"an audit needs at least {LEAST_TRIALS} trials for its rates to mean something, as a whole number. "
+            f"Got {trials!r}."
+        )
     before = read_table(original, column=column, plan=plan)
     after = read_table(released, column=column, plan=plan)
     _check_same_rows(before, after)
@@ -166,8 +189,13 @@ def audit(
         releases=tuple(
             Earlier(plan=other, column=read_table(table, column=column, plan=other).column) for other, table in releases
         ),
+        patterns=() if plan.mode == "category" else find_patterns(before.column),
+        copies=() if plan.mode == "category" else find_copies(before.column, before.others),
+        thresholds=(
+            () if plan.mode == "category" else find_thresholds(before.column, {**before.others, **before.groups})
+        ),
     )
-    view = View(plan=plan, column=after.column, others=after.others, knowledge=knowledge)
+    view = View(plan=plan, column=after.column, others=after.others, groups=after.groups, knowledge=knowledge)
     useful = [attacker for attacker in chosen if attacker.applies(view)]
     idle = tuple(attacker.name for attacker in chosen if attacker not in useful)
     if not useful:
@@ -178,25 +206,30 @@ def audit(
     baseline = ATTACKERS["prior"]()
     if not any(attacker.name == baseline.name for attacker in useful):
         useful = [baseline, *useful]
-    scores = play_tables(
-        plan,
-        before,
-        useful,
-        knowledge,
-        trials=trials,
-        rng=np.random.default_rng(seed),
-        progress=lambda done: progress("attacking", done, trials),
-    )
+    game = Game(plan, before, useful, knowledge, np.random.default_rng(seed))
+    schedule = looks(trials)
+    for look in schedule:
+        scores = game.play(look - game.trials, progress=lambda done: progress("attacking", done, trials))
+        ends = [interval(one.hits, one.trials, attackers=len(useful), looks=len(schedule)) for one in scores]
+        verdicts = {decided(low, high, plan.risk) for low, high in ends}
+        if "leaks" in verdicts or "undecided" not in verdicts:
+            break
     guessing = next(score for score in scores if score.attacker == baseline.name)
-    found = [_finding(plan, attacker, score, guessing, view) for attacker, score in zip(useful, scores, strict=True)]
-    rank = {"leaks": 0, "holds": 1, "no better than guessing": 2}
+    found = [
+        _finding(plan, attacker, score, ends_of, guessing, view)
+        for attacker, score, ends_of in zip(useful, scores, ends, strict=True)
+    ]
+    rank = {"leaks": 0, "undecided": 1, "holds": 2}
     return Audit(
         findings=tuple(sorted(found, key=lambda finding: (rank[finding.verdict], -finding.rate))),
-        distances={"released_statistic": _statistic(view), **distances(plan, before, after)},
+        distances={"released_statistic": released_statistic(view), **distances(plan, before, after)},
         assumed=_in_words(knowledge),
         not_applicable=idle,
-        trials=trials,
-        rows=min(ROWS, max(1, round(0.8 * len(before.column)))),
+        trials=game.trials,
+        rows=game.size,
+        column=None if column is None else str(column),
+        secret=plan.problem.secret.label,
+        tolerance=plan.problem.tolerance,
     )
 
 
@@ -245,11 +278,22 @@ def _assumed(plan: Plan, table: AuditTable, given: Structure | None) -> Structur
     from_zero = bool(len(values)) and 0 <= float(values.min()) <= 0.1 * float(values.mean())
     minimum = next((part.minimum for part in reversed(parts) if part.minimum is not None), 0.0 if from_zero else None)
     step = next((part.step for part in reversed(parts) if part.step is not None), (found.get("step") or (None,))[0])
-    maximum = next((part.maximum for part in reversed(parts) if part.maximum is not None), None)
+    maximum = next((part.maximum for part in reversed(parts) if part.maximum is not None), _natural_maximum(values))
     atoms = {atom for part in parts for atom in part.atoms} | set(found.get("atoms", ()))
     heaps = {heap for part in parts for heap in part.heaps} | set(found.get("heaps", ()))
     inside = {a for a in atoms if (minimum is None or a >= minimum) and (maximum is None or a <= maximum)}
     return Structure(minimum=minimum, maximum=maximum, step=step, atoms=tuple(inside), heaps=tuple(heaps))
+
+
+def _natural_maximum(values: Array) -> float | None:
+    """1 for shares and 100 for percentages: values from 0 that come near it and never go beyond."""
+    if len(values) < 10 or float(values.min()) < 0:
+        return None
+    top = float(values.max())
+    for natural in (1.0, 100.0):
+        if 0.95 * natural <= top <= natural and float(np.quantile(values, 0.5)) > 0.05 * natural:
+            return natural
+    return None
 
 
 def _in_words(knowledge: Knowledge) -> str:
@@ -264,6 +308,9 @@ def _in_words(knowledge: Knowledge) -> str:
         for name, values in (("heaps", known.heaps), ("atoms", known.atoms))
         if values
     ]
+    parts += [f"holds {PATTERNS[name].says}" for name in knowledge.patterns]
+    parts += [f"{' and '.join(copy.columns)} as a copy" for copy in knowledge.copies]
+    parts += [f"{rule.column} changes at {rule.value:g}" for rule in knowledge.thresholds]
     if knowledge.records:
         parts.append(f"{len(knowledge.records)} true record(s)")
     if knowledge.releases:
@@ -271,29 +318,23 @@ def _in_words(knowledge: Knowledge) -> str:
     return "the plan, the prior and the released table" + (f"; {'; '.join(parts)}" if parts else "")
 
 
-def _statistic(view: View) -> float:
-    from statveil.auditing.inversion import released_statistic
-
-    return released_statistic(view)
-
-
-def _finding(plan: Plan, attacker: Attacker, score: Score, guessing: Score, view: View) -> Finding:
+def _finding(
+    plan: Plan, attacker: Attacker, score: Score, ends: tuple[float, float], guessing: Score, view: View
+) -> Finding:
     rate, baseline = score.hits / score.trials, guessing.hits / guessing.trials
-    low, high = proportion_interval(score.hits, score.trials, CONFIDENCE)
-    if low > plan.risk:
-        verdict = "leaks"
+    low, high = ends
+    verdict = decided(low, high, plan.risk)
+    hits = f"Using {attacker.doc}, it hits {rate:.1%} of the time"
+    if verdict == "leaks":
+        says = f"{hits}; the plan claims {plan.risk:.3g}. {attacker.remedy}"
+    elif verdict == "undecided":
         says = (
-            f"Using {attacker.doc}, it hits {rate:.0%} of the time; the plan claims {plan.risk:.3g}. {attacker.remedy}"
+            f"{hits}, at most {high:.1%}; the plan claims {plan.risk:.3g}. {score.trials} trials cannot tell; "
+            "allow more of them."
         )
-    elif low <= baseline:
-        verdict = "no better than guessing"
-        says = f"Using {attacker.doc}, it hits {rate:.1%} of the time; guessing without the release {baseline:.1%}."
     else:
-        verdict = "holds"
-        says = (
-            f"Using {attacker.doc}, it hits {rate:.1%} of the time, not clearly more than the plan claims "
-            f"({plan.risk:.3g})."
-        )
+        against = " and no more than guessing without the release" if rate <= baseline <= plan.risk else ""
+        says = f"{hits}{against}, at most {high:.1%}; the plan claims {plan.risk:.3g}."
     here = attacker.attack(view)
     return Finding(
         attacker=attacker.name,

@@ -15,6 +15,8 @@ __all__ = ["distances", "w1"]
 
 Mask = NDArray[np.bool_]
 
+_MOST_GROUPS = 20  # a column of more different texts is a list of names
+
 
 def w1(before: Array, after: Array) -> float:
     """Wasserstein-1 distance of two columns of the same number of rows.
@@ -88,6 +90,8 @@ def _group_means(original: AuditTable, released: AuditTable, both: Mask) -> list
     found = []
     for name, codes in original.groups.items():
         rows = both & np.isfinite(codes)
+        if len(np.unique(codes[rows])) > _MOST_GROUPS:
+            continue
         groups = codes[rows].astype(np.int64)
         counts = np.bincount(groups)
         kept = counts > 0

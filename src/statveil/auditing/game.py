@@ -1,31 +1,37 @@
-"""The attack repeated on redrawn tables: how often each attacker really hits."""
+"""The attack repeated on tables like the original: how often each attacker really hits."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import Generator
 
 from statveil.auditing.attacker import Attacker
-from statveil.auditing.redraw import redrawn
+from statveil.auditing.inversion import released_statistic
+from statveil.auditing.moving import can_move, moved_onto
+from statveil.auditing.patterns import PATTERNS, fineness, members
+from statveil.auditing.redraw import arranged, redrawn
 from statveil.auditing.relations import followers
+from statveil.auditing.sampling import Places, grouping, rows_of_trial
 from statveil.auditing.tables import AuditTable
 from statveil.auditing.view import Earlier, Knowledge, View
 from statveil.errors import StatveilError, TableError
 from statveil.planning import Plan
+from statveil.problem.families.categorical import Categorical
 from statveil.tables.blocks import Array, blocks_of
 from statveil.tables.preparing import Prepared, prepare
 from statveil.tables.series import ColumnType
 from statveil.tables.verification import LEAKS
 
-__all__ = ["ROWS", "Score", "play_tables", "release_column"]
+__all__ = ["ROWS", "Game", "Score", "release_column"]
 
 ROWS = 5_000
-"""Rows of a redrawn table, at most: attackers need no more, and a trial stays quick."""
+"""Rows of a trial's table, at most: attackers need no more, and a trial stays quick."""
 
 _REDRAWS = 50
+_RARE = 0.02  # share of rows below which the rows of a pattern are taken into every trial
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,68 +59,140 @@ def release_column(plan: Plan, column: Array, *, bits: int, seed: int) -> tuple[
     return np.concatenate(parts), prepared
 
 
-def play_tables(
-    plan: Plan,
-    table: AuditTable,
-    attackers: Sequence[Attacker],
-    knowledge: Knowledge,
-    *,
-    trials: int,
-    rng: Generator,
-    progress: Callable[[int], None] = lambda done: None,
-) -> list[Score]:
-    """Every attacker against the same redrawn tables. An attacker that finds nothing to use scores a miss."""
-    follow = followers(table.column, table.others)
-    hits = dict.fromkeys((attacker.name for attacker in attackers), 0)
-    size = min(ROWS, max(1, round(0.8 * len(table.column))))
-    for _ in range(trials):
-        view, truth = _trial(plan, table, knowledge, size, follow, rng)
-        for attacker in attackers:
-            found = attacker.attack(view) if attacker.applies(view) else None
-            if found is not None:
-                guess, _share = found.best(plan.problem.tolerance)
-                hits[attacker.name] += abs(guess - truth) <= plan.problem.tolerance * (1 + 1e-9)
-        progress(1)
-    return [Score(attacker=attacker.name, hits=hits[attacker.name], trials=trials) for attacker in attackers]
+class Game:
+    """Trials of one release, played in batches until enough is known.
 
+    Where the plan can be written in other units the table stays as it is and the plan moves; otherwise the column is
+    redrawn with other parameters, in the same order, and the columns that depend on it follow.
+    """
 
-def _trial(
-    plan: Plan,
-    table: AuditTable,
-    knowledge: Knowledge,
-    size: int,
-    follow: Callable[[Array, dict[str, Array]], dict[str, Array]],
-    rng: Generator,
-) -> tuple[View, float]:
-    """A redrawn table, released, and its true statistic."""
-    last: StatveilError | None = None
-    for _ in range(_REDRAWS):
-        rows = rng.choice(len(table.column), size=size, replace=False)
-        try:
-            fresh = redrawn(plan.problem, table.column[rows], knowledge.structure, rng)
-            seed = int.from_bytes(rng.bytes(16), "little")
-            released, prepared = release_column(plan, fresh, bits=table.bits, seed=seed)
-            earlier = tuple(
-                Earlier(plan=other.plan, column=release_column(other.plan, fresh, bits=table.bits, seed=seed + 1)[0])
-                for other in knowledge.releases
+    def __init__(
+        self, plan: Plan, table: AuditTable, attackers: Sequence[Attacker], knowledge: Knowledge, rng: Generator
+    ) -> None:
+        self.plan, self.table, self.attackers, self.knowledge, self.rng = plan, table, attackers, knowledge, rng
+        self.trials = 0
+        self.hits = dict.fromkeys((attacker.name for attacker in attackers), 0)
+        self.size = min(ROWS, max(1, round(0.8 * len(table.column))))
+        self.moves = can_move(plan) and not knowledge.releases
+        self._groups = grouping(table.column, {**table.groups, **table.others})
+        self._rare = _rare_rows(table.column, knowledge)
+        self._follow = followers(
+            table.column, {**table.others, **table.groups}, knowledge.copies, knowledge.thresholds
+        )
+
+    def play(self, trials: int, progress: Callable[[int], None] = lambda done: None) -> list[Score]:
+        """So many trials more, every attacker against the same tables; the scores of all trials so far.
+
+        An attacker that finds nothing to use scores a miss.
+        """
+        for _ in range(trials):
+            view, truth = self._trial()
+            tolerance = view.plan.problem.tolerance
+            for attacker in self.attackers:
+                found = attacker.attack(view) if attacker.applies(view) else None
+                if found is not None:
+                    guess, _share = found.best(tolerance)
+                    self.hits[attacker.name] += abs(guess - truth) <= tolerance * (1 + 1e-9)
+            progress(1)
+        self.trials += trials
+        return [Score(attacker=name, hits=hits, trials=self.trials) for name, hits in self.hits.items()]
+
+    def _trial(self) -> tuple[View, float]:
+        """A table, released, and its true statistic."""
+        last: StatveilError | None = None
+        for _ in range(_REDRAWS):
+            rows = rows_of_trial(
+                len(self.table.column), self.size, self.rng, groups=self._groups, rare=self._rare
             )
-        except StatveilError as error:  # the redrawn table fell outside the prior: a holder would not release it
-            last = error
-            continue
-        finite = np.flatnonzero(np.isfinite(fresh))
-        chosen = rng.choice(finite, size=min(len(knowledge.records), len(finite)), replace=False)
-        view = View(
+            try:
+                return self._on_moved_plan(rows) if self.moves else self._on_redrawn_column(rows)
+            except StatveilError as error:  # the table fell outside the prior: a holder would not release it
+                last = error
+        if self.moves:  # no place of the plan keeps what is declared: move the table after all
+            self.moves = False
+            return self._trial()
+        raise TableError(
+            f"tables like this one, with parameters drawn from the prior, cannot be released under this plan: {last} "
+            "The plan does not fit the table."
+        )
+
+    def _on_moved_plan(self, rows: Places) -> tuple[View, float]:
+        column = self.table.column[rows]
+        finite = column[np.isfinite(column)]
+        truth = released_statistic(View(plan=self.plan, column=column))
+        mean, spread = (float(finite.mean()), float(finite.std())) if len(finite) else (0.0, 0.0)
+        for _ in range(_REDRAWS):
+            plan = moved_onto(self.plan, statistic=truth, mean=mean, spread=spread, rng=self.rng)
+            if plan is not None:
+                break
+        else:
+            raise TableError("no place of the plan fits.")
+        released, prepared = release_column(plan, column, bits=self.table.bits, seed=self._seed())
+        others = {name: values[rows] for name, values in self.table.others.items()}
+        groups = {name: values[rows] for name, values in self.table.groups.items()}
+        return self._view(plan, column, released, others, groups, ()), self._truth(plan, column, prepared)
+
+    def _on_redrawn_column(self, rows: Places) -> tuple[View, float]:
+        before = self.table.column[rows]
+        groups = None if self._groups is None else self._groups[rows]
+        fresh = redrawn(self.plan.problem, before, self.knowledge.structure, self.rng)
+        categories = isinstance(self.plan.problem.family, Categorical)
+        fresh = arranged(before, fresh, groups, self.rng, categories=categories)
+        seed = self._seed()
+        released, prepared = release_column(self.plan, fresh, bits=self.table.bits, seed=seed)
+        earlier = tuple(
+            Earlier(plan=other.plan, column=release_column(other.plan, fresh, bits=self.table.bits, seed=seed + 1)[0])
+            for other in self.knowledge.releases
+        )
+        table = self.table
+        moved = self._follow(fresh, {name: values[rows] for name, values in {**table.others, **table.groups}.items()})
+        others = {name: moved[name] for name in table.others}
+        texts = {name: moved[name] for name in table.groups}
+        return self._view(self.plan, fresh, released, others, texts, earlier), self._truth(self.plan, fresh, prepared)
+
+    def _seed(self) -> int:
+        return int.from_bytes(self.rng.bytes(16), "little")
+
+    def _truth(self, plan: Plan, column: Array, prepared: Prepared) -> float:
+        if plan.problem.secret.kind == "function":
+            return released_statistic(View(plan=plan, column=column))
+        return float(prepared.facts["estimates"]["secret"])
+
+    def _view(
+        self,
+        plan: Plan,
+        column: Array,
+        released: Array,
+        others: dict[str, Array],
+        groups: dict[str, Array],
+        earlier: tuple[Earlier, ...],
+    ) -> View:
+        finite = np.flatnonzero(np.isfinite(column))
+        known = self.rng.choice(finite, size=min(len(self.knowledge.records), len(finite)), replace=False)
+        return View(
             plan=plan,
             column=released,
-            others=follow(fresh, {name: values[rows] for name, values in table.others.items()}),
-            knowledge=Knowledge(
-                structure=knowledge.structure,
-                records=tuple((int(row), float(fresh[row])) for row in chosen),
+            others=others,
+            groups=groups,
+            knowledge=replace(
+                self.knowledge,
+                records=tuple((int(row), float(column[row])) for row in known),
                 releases=earlier,
             ),
         )
-        return view, float(prepared.facts["estimates"]["secret"])
-    raise TableError(
-        f"tables like this one, with parameters drawn from the prior, cannot be released under this plan: {last} "
-        "The plan does not fit the table."
-    )
+
+
+def _rare_rows(column: Array, knowledge: Knowledge) -> Places | None:
+    """Rows of a pattern that few rows have: a part of the table might have none of them."""
+    finite = np.isfinite(column)
+    if not knowledge.patterns or np.count_nonzero(finite) <= ROWS:
+        return None
+    values = np.where(finite, column, np.nan)
+    known, slack = values[finite], fineness(values[finite])
+    taken = np.zeros(len(column), dtype=np.bool_)
+    for name in knowledge.patterns:
+        places = PATTERNS[name].places(float(known.min()), float(known.max()))
+        rows = members(np.where(finite, column, np.inf), places, slack) if len(places) else taken
+        if 0 < np.mean(rows) < _RARE:
+            taken |= rows
+    return np.flatnonzero(taken) if taken.any() else None

@@ -62,6 +62,11 @@ def released_statistic(view: View) -> float:
     if not len(values):
         return float("nan")
     kind = problem.secret.kind
+    if kind == "function":  # of the parameters: those of the column itself
+        try:
+            return float(problem.secret_of(_released(view)))
+        except StatveilError:
+            return float("nan")
     if isinstance(problem.secret, Quantile):
         return float(np.quantile(values, problem.secret.alpha))
     if kind == "fraction":
@@ -77,12 +82,53 @@ def _released(view: View) -> dict[str, float]:
         counts = np.bincount(codes, minlength=len(problem.family.labels))
         return shares_of(problem.family.labels, counts)
     alpha = problem.secret.alpha if isinstance(problem.secret, Quantile) else None
+    if view.plan.mode == "rank" and isinstance(problem.family, LocationScale):
+        drawn = _drawn_from(view, problem.family)
+        if drawn is not None:
+            return drawn
     measured = measure(blocks_of(view.column), alpha=alpha)
-    return estimate(problem, measured, released_statistic(view))
+    statistic = measured.mean if problem.secret.kind == "function" else released_statistic(view)
+    return estimate(problem, measured, statistic)
+
+
+def _drawn_from(view: View, family: LocationScale) -> dict[str, float] | None:
+    """Parameters of the shape whose quantiles the released rows are, by rank.
+
+    Rows that were cut at a declared bound say nothing: mean and spread of the whole column would be off by them.
+    """
+    values, known, box = np.sort(view.column[np.isfinite(view.column)]), view.plan.problem.known, view.plan.problem.box
+    z = np.asarray(family.z_quantile((np.arange(len(values)) + 0.5) / max(len(values), 1)), dtype=np.float64)
+    low = -np.inf if known.minimum is None else known.minimum
+    high = np.inf if known.maximum is None else known.maximum
+    inside = (values > low) & (values < high)
+    if np.count_nonzero(inside) < 8:
+        return None
+    values, z = values[inside], z[inside]
+    params = {name: axis.low for name, axis in box.axes.items() if axis.known}
+    parts = {name: family.loc_form.get(name, 0.0) + family.scale_form.get(name, 0.0) * z for name in box.axes}
+    rest = values - sum((params[name] * parts[name] for name in params), np.zeros(len(values)))
+    system = np.column_stack([parts[name] for name in box.free])
+    found, _, rank, _ = np.linalg.lstsq(system, rest, rcond=None)
+    if rank < len(box.free):
+        return None
+    return params | dict(zip(box.free, found.tolist(), strict=True))
+
+
+_last: tuple[View, int, Inversion | None] | None = None
 
 
 def inverted(view: View, nodes: int = _NODES) -> Inversion | None:
-    """All originals that the mechanism maps to this release; ``None`` where the release fits no bin."""
+    """All originals that the mechanism maps to this release; ``None`` where the release fits no bin.
+
+    Every attacker asks for it, so the last answer is kept.
+    """
+    global _last
+    if _last is None or _last[0] is not view or _last[1] != nodes:
+        _last = view, nodes, _inverted(view, nodes)
+    return _last[2]
+
+
+def _inverted(view: View, nodes: int) -> Inversion | None:
     plan, problem = view.plan, view.plan.problem
     try:
         found = {name: np.atleast_1d(np.float64(value)) for name, value in _released(view).items()}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import Generator
 
+from statveil.auditing.sampling import Places, in_order, runs
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.problem import Problem
@@ -17,7 +18,7 @@ from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, blocks_of
 from statveil.tables.maps.unit import prepare_unit
 
-__all__ = ["redrawn"]
+__all__ = ["arranged", "redrawn"]
 
 
 def redrawn(problem: Problem, column: Array, known: Structure, rng: Generator) -> Array:
@@ -87,3 +88,34 @@ def _on_structure(before: Array, moved: Array, known: Structure, rng: Generator)
         if known.maximum is not None:
             moved = np.minimum(moved, known.maximum)
     return np.where(np.isin(before, known.atoms), before, moved)
+
+
+def arranged(before: Array, fresh: Array, groups: Places | None, rng: Generator, *, categories: bool) -> Array:
+    """Redrawn values in the order that the rows had: one value for a group, sorted rows sorted, runs as runs.
+
+    Rows without any order stay as they were drawn.
+    """
+    finite = np.isfinite(before)
+    result, old, new = fresh.copy(), before[finite], fresh[finite]
+    if groups is not None:
+        _, codes = np.unique(groups[finite], return_inverse=True)
+    elif in_order(before):
+        codes = runs(old)
+    else:
+        return result
+    first = np.unique(codes, return_index=True)[1]
+    if categories:  # each group or run is drawn as a whole
+        result[finite] = new[first][codes]
+        return result
+    if groups is not None:
+        ranked = np.lexsort((rng.random(len(first)), old[first]))
+        values = np.empty(len(first))
+        values[ranked] = np.sort(new[first])
+        result[finite] = values[codes]
+        return result
+    # equal rows of one run stay together and in order; which run of equal ones comes first is drawn
+    ranked = np.lexsort((np.arange(len(old)), rng.random(len(first))[codes], old))
+    values = np.empty(len(old))
+    values[ranked] = np.sort(new)
+    result[finite] = values
+    return result

@@ -20,8 +20,8 @@ from statveil.tables.series import ColumnType, numbers_of
 
 __all__ = ["AuditTable", "read_table"]
 
-_MOST_GROUPS = 20
-_MOST_OTHERS = 20
+_MOST_COLUMNS = 100
+"""Other columns of a kind that are looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -35,9 +35,9 @@ class AuditTable:
     bits : int
         Precision of its numbers.
     others : dict of str to array
-        Other numeric columns, the first twenty.
+        Other numeric columns, and points in time as seconds.
     groups : dict of str to array
-        Other columns of few different texts, as numbers of the text.
+        Other columns of text or of true and false, as numbers of the text; names and ids among them.
     """
 
     column: Array
@@ -71,9 +71,9 @@ def _from_file(file: TableFile, column: str, plan: Plan) -> AuditTable:
         if name == column or file.names.count(name) > 1:
             continue
         kind: ColumnType = file.type_of(name)
-        if kind.numeric and len(others) < _MOST_OTHERS:
+        if kind.numeric and len(others) < _MOST_COLUMNS:
             others[name] = _joined(file.blocks(name))
-        elif kind.kind in ("text", "boolean"):
+        else:
             _sort_in(name, lambda name=name: file.column(name), others, groups)  # type: ignore[misc]
     return AuditTable(column=values, bits=found.bits, others=others, groups=groups)
 
@@ -82,17 +82,36 @@ def _sort_in(name: str, series: Callable[[], pl.Series], others: dict[str, Array
     """Put a column where it belongs; columns of other kinds are left out."""
     try:
         column = series()
-    except StatveilError:
+    except (StatveilError, pl.exceptions.PolarsError):
         return
+    if column.dtype in (pl.String, pl.Object):
+        column = _as_times(column)
+    if column.dtype.is_temporal():
+        column = column.to_physical().cast(pl.Float64) * _SECONDS.get(str(getattr(column.dtype, "time_unit", "")), 1e-9)
     if column.dtype.is_numeric():
         try:
-            if len(others) < _MOST_OTHERS:
+            if len(others) < _MOST_COLUMNS:
                 others[name] = numbers_of(column)
         except ColumnError:
             return
-    elif column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Boolean) and column.n_unique() <= _MOST_GROUPS:
+    elif column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Boolean) and len(groups) < _MOST_COLUMNS:
         codes = column.cast(pl.String).rank("dense").cast(pl.Float64)
         groups[name] = codes.to_numpy(allow_copy=True)
+
+
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3}
+
+
+def _as_times(column: pl.Series) -> pl.Series:
+    """Text that is a point in time in every row, as such: an end minus a start is a duration."""
+    some = column.drop_nulls().head(64)
+    for read in (pl.Datetime("us"), pl.Time):
+        try:
+            if len(some) and not some.str.strptime(read, strict=False).is_null().any():
+                return column.str.strptime(read, strict=False)
+        except pl.exceptions.PolarsError:
+            continue
+    return column
 
 
 def _joined(blocks: Iterator[Array]) -> Array:

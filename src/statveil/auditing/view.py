@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from statveil.auditing.relations import Copy, Threshold
 from statveil.planning import Plan
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array
@@ -32,11 +33,20 @@ class Knowledge:
         True values of single rows, by row number from 0.
     releases : tuple of Earlier
         Other releases of the same column.
+    patterns : tuple of str
+        Kinds of numbers that such a column holds, by their names in :mod:`statveil.auditing.patterns`.
+    copies : tuple of Copy
+        Other columns, or two together, that are a known function of the original column up to rounding.
+    thresholds : tuple of Threshold
+        Other columns whose values change where the original column passes a known number.
     """
 
     structure: Structure = field(default_factory=Structure)
     records: tuple[tuple[int, float], ...] = ()
     releases: tuple[Earlier, ...] = ()
+    patterns: tuple[str, ...] = ()
+    copies: tuple[Copy, ...] = ()
+    thresholds: tuple[Threshold, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -50,7 +60,9 @@ class View:
     column : array
         The released column, NaN where a row has no finite value; numbers of categories for ``category``.
     others : mapping of str to array
-        The other numeric columns of the released table, row by row.
+        The other numeric columns of the released table, row by row; points in time as seconds.
+    groups : mapping of str to array
+        The other columns of text or of true and false, as numbers of the text.
     knowledge : Knowledge
         Side knowledge.
     """
@@ -58,4 +70,5 @@ class View:
     plan: Plan
     column: Array
     others: Mapping[str, Array] = field(default_factory=dict)
+    groups: Mapping[str, Array] = field(default_factory=dict)
     knowledge: Knowledge = field(default_factory=Knowledge)

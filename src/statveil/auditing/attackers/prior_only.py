@@ -14,6 +14,9 @@ from statveil.planning import Plan
 __all__ = ["PriorOnly"]
 
 
+_DRAWS = 40_000
+
+
 class PriorOnly(Attacker):
     """Guesses from the stated prior alone; what others gain over it comes from the release."""
 
@@ -30,6 +33,6 @@ class PriorOnly(Attacker):
     def attack(self, view: View) -> Posterior | None:
         if self._last is None or self._last[0] is not view.plan:  # the same for every table of a plan
             problem = view.plan.problem
-            drawn = problem.sample(200_000, np.random.default_rng(0))
+            drawn = problem.sample(_DRAWS, np.random.default_rng(0))
             self._last = view.plan, Posterior.of(problem.secret_of(drawn))
         return self._last[1]

@@ -1,0 +1,132 @@
+"""Kinds of numbers that the original holds: which map puts most released rows back onto such numbers."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from statveil.auditing.attacker import Attacker
+from statveil.auditing.evidence import MOVED
+from statveil.auditing.inversion import Inversion, inverted
+from statveil.auditing.patterns import PATTERNS, fineness, members
+from statveil.auditing.posterior import Posterior
+from statveil.auditing.view import View
+from statveil.tables.blocks import Array
+
+__all__ = ["PatternAttacker"]
+
+_VOTES = 400_000  # pairs of a row and a number of the pattern that are looked at
+_KEPT = 400  # candidates with most votes that are weighed
+_CONCLUSIVE = 6.0  # log likelihood beyond what the best of all candidates reaches by chance
+_ROWS = 4_000  # rows that are put back for each candidate of a comb
+
+
+class PatternAttacker(Attacker):
+    """Every row and every number that it may have been vote for one value of the secret; the truth gets most votes."""
+
+    name: ClassVar[str] = "pattern"
+    doc: ClassVar[str] = "the kind of numbers that such a column holds (logarithms, converted units, few digits)"
+    remedy: ClassVar[str] = (
+        "The column's numbers are of a kind that no shift or scaling keeps. Name a family, so that the column is "
+        "redrawn by rank, or round the original before the release, much more coarsely than the tolerance."
+    )
+
+    def applies(self, view: View) -> bool:
+        return view.plan.mode in MOVED and bool(view.knowledge.patterns)
+
+    def attack(self, view: View) -> Posterior | None:
+        found = inverted(view)
+        if found is None or found.factor is None:
+            return None if found is None else found.posterior()
+        values = view.column[np.isfinite(view.column)]
+        best: Posterior | None = None
+        strength = _CONCLUSIVE
+        for name in view.knowledge.patterns:
+            weigh = _on_comb if view.plan.mode == "lattice" else _votes
+            weighed = weigh(found, values, name)
+            if weighed is not None and weighed[1] > strength:
+                best, strength = weighed
+        return best or found.posterior()
+
+
+def _gain(hits: Array, rows: int, expected: Array | float) -> Array:
+    """Log likelihood of so many rows on the pattern where chance puts ``expected`` of them there."""
+    share = np.clip(hits / rows, 1e-12, 1 - 1e-12)
+    chance = np.clip(np.asarray(expected) / rows, 1e-9, 1 - 1e-9)
+    gain = rows * (share * np.log(share / chance) + (1 - share) * np.log((1 - share) / (1 - chance)))
+    return np.where(share > chance, gain, 0.0)
+
+
+def _on_comb(found: Inversion, values: Array, name: str) -> tuple[Posterior | None, float] | None:
+    """Whole steps: put the rows back for each candidate and count."""
+    few = values[:: max(1, len(values) // _ROWS)]
+    slack = fineness(values)
+    assert found.factor is not None
+    assert found.offset is not None
+    low = float(few.min() - found.offset.max()) - slack
+    high = float(few.max() - found.offset.min()) + slack
+    places = PATTERNS[name].places(low, high)
+    if len(places) < 2:
+        return None
+    hits = np.array(
+        [np.count_nonzero(members((few - offset) / factor, places, 0.02 * slack))
+         for offset, factor in zip(found.offset, found.factor, strict=True)], dtype=np.float64
+    )
+    if len(hits) < 2:
+        return None
+    # what the other candidates reach is chance; a strong pattern may hold for several of them alike
+    chance = float(np.median(hits)) if len(hits) > 2 else float(hits.min())
+    gain = _gain(hits, len(few), max(chance, 0.5))
+    top = float(gain.max())
+    return found.posterior(np.exp(gain - top)), top - np.log(len(hits)) + _CONCLUSIVE - 2.0
+
+
+def _votes(found: Inversion, values: Array, name: str) -> tuple[Posterior | None, float] | None:
+    """Any shift or scaling: each row and each number propose a secret."""
+    usable = np.flatnonzero((found.weights > 0) & np.isfinite(found.factor))
+    if len(usable) < 2:
+        return None
+    first, last = usable[0], usable[-1]
+    run = float(found.secrets[last] - found.secrets[first])
+    assert found.factor is not None
+    assert found.offset is not None
+    start = (values - found.offset[first]) / found.factor[first]
+    stop = (values - found.offset[last]) / found.factor[last]
+    low, high = np.minimum(start, stop), np.maximum(start, stop)
+    slack = fineness(values) / float(np.abs(found.factor[usable]).min())
+    places = PATTERNS[name].places(float(low.min()) - slack, float(high.max()) + slack)
+    if len(places) < 2 or run == 0:
+        return None
+    at = np.searchsorted(places, low - slack)
+    count = np.searchsorted(places, high + slack, side="right") - at
+    # only rows whose whole range is listed, and that the map moves by more than its own rounding
+    fits = (count > 0) & (low >= places[0] - slack) & (high <= places[-1] + slack) & (high - low > 8 * slack)
+    edge = (low < places[0]) | (high > places[-1])
+    rows = np.flatnonzero(fits | ((count > 0) & edge & (high - low > 8 * slack)))
+    if len(rows) < 3:
+        return None
+    rows = rows[np.argsort(count[rows], kind="stable")]
+    rows = rows[np.cumsum(count[rows]) <= _VOTES]
+    if len(rows) < 3:
+        return None
+    times = count[rows]
+    which = np.repeat(rows, times)
+    nth = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
+    rise = stop[which] - start[which]
+    part = (places[at[which] + nth] - start[which]) / rise
+    secrets = float(found.secrets[first]) + part * run
+    width = 2 * np.median(slack / np.abs(rise)) * abs(run) + 1e-14 * abs(float(found.secrets[first]))
+    order = np.argsort(secrets)
+    secrets = secrets[order]
+    held = np.searchsorted(secrets, secrets + 2 * width, side="right") - np.arange(len(secrets))
+    top = np.argsort(-held, kind="stable")[:_KEPT]
+    chance = max(len(secrets) * 2 * width / abs(run), 1e-6 * len(rows))
+    gain = _gain(np.minimum(held[top], len(rows)).astype(np.float64), len(rows), chance)
+    strongest = float(gain.max())
+    if float(held[top].max()) < 3:
+        return None
+    points = secrets[top] + width
+    order = np.argsort(found.secrets)
+    weights = np.interp(points, found.secrets[order], found.weights[order])
+    return Posterior.of(points, np.exp(gain - strongest) * weights), strongest - float(np.log(len(secrets)))

@@ -1,0 +1,175 @@
+"""The same plan in other units: the table stays as it is, and its place in the prior is drawn anew.
+
+A rate needs trials in which the secret lies elsewhere in its bin. A table cannot be moved there without losing what it
+really is: the logarithm of a whole number plus 0.3 is no such logarithm any more, and a flag for "60 or more" is one
+for another number. So the plan moves instead. Under x -> factor x + offset its beliefs, its bins and its tolerance are
+those of the same plan written in another unit, with the same risk, and the table, with its order, its other columns
+and all its structure, is the very one that is released.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.random import Generator
+
+from statveil.errors import StatveilError
+from statveil.mechanisms.interval import Interval
+from statveil.mechanisms.mechanism import Mechanism
+from statveil.mechanisms.partition import Partition
+from statveil.mechanisms.scaling import Scaling
+from statveil.planning import Plan
+from statveil.problem.location_scale import LocationScale, evaluate
+from statveil.problem.prior import Box
+from statveil.problem.structure import Structure
+from statveil.problem.support import Support
+from statveil.tables.maps.build import fixed_point
+from statveil.theory.bins import Bins
+
+__all__ = ["can_move", "moved", "moved_onto"]
+
+
+def can_move(plan: Plan) -> bool:
+    """Whether the plan has a form in other units: flat beliefs about location and scale, bins of a linear form."""
+    box = plan.problem.prior
+    return (
+        isinstance(plan.problem.family, LocationScale)
+        and isinstance(box, Box)
+        and all(axis.flat or axis.known for axis in box.axes.values())
+        and isinstance(plan.mechanism, Interval | Partition | Scaling)
+        and plan.problem.secret.kind in ("mean", "quantile", "std")
+    )
+
+
+def moved(plan: Plan, factor: float, offset: float, *, structure: bool = True) -> Plan:
+    """The plan for the column factor x + offset; without ``structure`` what is declared stays where it is.
+
+    >>> import statveil as sv
+    >>> problem = sv.Problem(family=sv.Location(), prior=sv.Box(mean=(0, 10)), secret=sv.Mean(), tolerance=1)
+    >>> there = moved(sv.plan(problem, max_risk=0.5), 2.0, 1.0)
+    >>> there.problem.prior, there.problem.tolerance, there.bin
+    (Box(mean=Flat(low=1.0, high=21.0)), 2.0, 8.0)
+    """
+    problem, family = plan.problem, plan.problem.family
+    assert isinstance(family, LocationScale)
+    start = {param.name: offset * family.shift.get(param.name, 0.0) for param in family.params}
+    axes = {
+        name: factor * axis.low + start[name]
+        if axis.known
+        else (factor * axis.low + start[name], factor * axis.high + start[name])
+        for name, axis in problem.box.axes.items()
+    }
+    return replace(
+        plan,
+        problem=replace(
+            problem,
+            prior=Box(**axes),
+            tolerance=factor * problem.tolerance,
+            known=_structure(problem.known, factor, offset) if structure else problem.known,
+        ),
+        mechanism=_mechanism(plan.mechanism, factor, offset, start),
+        distortion=factor * plan.distortion,
+        lower_bound=factor * plan.lower_bound,
+        optimum=None,
+        optimum_kind=None,
+        certificate=None,
+        robust_to=None,
+        robust_risk=None,
+    )
+
+
+def _structure(known: Structure, factor: float, offset: float) -> Structure:
+    def there(value: float | None) -> float | None:
+        return None if value is None else factor * value + offset
+
+    return Structure(
+        minimum=there(known.minimum),
+        maximum=there(known.maximum),
+        step=None if known.step is None else factor * known.step,
+        atoms=tuple(factor * atom + offset for atom in known.atoms),
+        heaps=tuple(factor * heap for heap in known.heaps),
+    )
+
+
+def _mechanism(mechanism: Mechanism, factor: float, offset: float, start: dict[str, float]) -> Mechanism:
+    if isinstance(mechanism, Partition):
+        begin = start[mechanism.parameter]
+        return replace(
+            mechanism,
+            edges=tuple(factor * edge + begin for edge in mechanism.edges),
+            released=tuple(factor * value + begin for value in mechanism.released),
+        )
+    if isinstance(mechanism, Scaling):
+        return replace(mechanism, about=factor * mechanism.about + offset, bins=_bins(mechanism.bins, factor, 0.0))
+    assert isinstance(mechanism, Interval)
+    limits = tuple(
+        (form, factor * bound + float(evaluate(form, {name: start[name] for name in form})))
+        for form, bound in mechanism.keep.limits
+    )
+    begin = float(evaluate(mechanism.coordinate, {name: start[name] for name in mechanism.coordinate}))
+    return replace(
+        mechanism,
+        bins=_bins(mechanism.bins, factor, begin),
+        step=None if mechanism.step is None else factor * mechanism.step,
+        keep=Support(limits=limits),
+    )
+
+
+def _bins(bins: Bins, factor: float, start: float) -> Bins:
+    return Bins(
+        low=factor * bins.low + start,
+        high=factor * bins.high + start,
+        origin=factor * bins.origin + start,
+        width=factor * bins.width,
+    )
+
+
+def moved_onto(plan: Plan, *, statistic: float, mean: float, spread: float, rng: Generator) -> Plan | None:
+    """The plan moved so that a column with this statistic, mean and spread lies where the prior draws it.
+
+    ``None`` where the draw cannot be reached: a bound that the plan rests on must stay where it is.
+    """
+    problem, family = plan.problem, plan.problem.family
+    assert isinstance(family, LocationScale)
+    drawn = {name: float(value[0]) for name, value in problem.sample(1, rng).items()}
+    wanted = float(problem.secret_of(drawn))
+    stepped = problem.known.step is not None
+    about = _pinned(plan)
+    try:
+        if stepped:  # a step is what it is in every unit
+            reach = statistic - wanted
+            there = moved(plan, 1.0, reach, structure=about is None)
+            lowest = float(min(np.min(there.problem.secret_of(corner)) for corner in _corners(there)))
+            if about is not None and plan.mode in ("jitter", "smooth") and lowest <= about + 0.25 * (statistic - about):
+                return None  # so near to the bound no plan would have been made
+            return there
+        if about is not None:
+            level, target = (statistic, wanted) if problem.secret.kind == "std" else (statistic - about, wanted - about)
+            factor = level / target
+            return moved(plan, factor, about * (1 - factor)) if np.isfinite(factor) and factor > 0 else None
+        free = set(family.scale_form) & set(problem.box.free)
+        deviation = float(family.std(drawn))
+        factor = spread / deviation if free and deviation > 0 and spread > 0 else 1.0
+        if problem.secret.kind == "std":
+            factor = statistic / wanted
+            return moved(plan, factor, mean - factor * float(family.mean(drawn)))
+        return moved(plan, factor, statistic - factor * wanted)
+    except StatveilError:
+        return None
+
+
+def _pinned(plan: Plan) -> float | None:
+    """A value that a change of units must leave where it is."""
+    family, known = plan.problem.family, plan.problem.known
+    assert isinstance(family, LocationScale)
+    if known.fixed_points:
+        return known.fixed_points[0]
+    if (bound := fixed_point(plan)) is not None:
+        return bound
+    return 0.0 if not family.shift else None
+
+
+def _corners(plan: Plan) -> list[dict[str, float]]:
+    box = plan.problem.box
+    return [{name: getattr(axis, side) for name, axis in box.axes.items()} for side in ("low", "high")]
