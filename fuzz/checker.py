@@ -1,0 +1,282 @@
+"""A plan against the truth: risk, risk over a range of tolerances, distortion, and the target that was asked for."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fuzz.beliefs import Belief, belief, members
+from fuzz.laws import CUSTOMS, DOMAINS, PARAMETERS, distance, secret
+from fuzz.layouts import Certain, bin_edges, parallel, rays, simplex
+from fuzz.truth_cells import Cells, risk_of_cells
+from fuzz.truth_lines import Lines, Truth, risk_of_lines
+
+__all__ = ["SLACK", "Checked", "Misread", "check", "true_distortion", "true_risk"]
+
+Array = NDArray[np.float64]
+Json = Mapping[str, Any]
+
+SLACK = 1e-6
+"""A risk may lie this far below the truth, a distortion this share of itself."""
+
+
+class Misread(Exception):  # noqa: N818  (the checker's fault, not the plan's)
+    """Releases do not follow the layout that the checker read from the plan."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """What a plan states and what is true of it."""
+
+    stated: float
+    risk: Truth
+    stated_distortion: float
+    distortion: float
+    stated_robust: float | None = None
+    robust: Truth | None = None
+    broken_target: str = ""
+
+    @property
+    def violations(self) -> list[str]:
+        """Everything stated that lies below the truth."""
+        found = []
+        if self.risk.risk - self.risk.error > self.stated + SLACK:
+            found.append(f"risk {self.stated:.9g} stated, {self.risk.risk:.9g} true (+-{self.risk.error:.1g})")
+        if self.robust is not None and self.stated_robust is not None:
+            if self.robust.risk - self.robust.error > self.stated_robust + SLACK:
+                found.append(f"robust risk {self.stated_robust:.9g} stated, {self.robust.risk:.9g} true")
+        if self.distortion > self.stated_distortion * (1 + SLACK) + 1e-12:
+            found.append(f"distortion {self.stated_distortion:.9g} stated, {self.distortion:.9g} true")
+        if self.broken_target:
+            found.append(self.broken_target)
+        return found
+
+    @property
+    def undecided(self) -> bool:
+        """Whether the quadrature was too coarse to hold the risk against its limit."""
+        return not self.violations and self.risk.error > 2 * SLACK and self.risk.risk + self.risk.error > self.stated
+
+
+def _domain(family: Json, name: str) -> tuple[float, float]:
+    if family["name"] == "custom":
+        return CUSTOMS[family["label"]].domain
+    return DOMAINS.get(name, (-math.inf, math.inf))
+
+
+def _beliefs(plan: Json) -> list[dict[str, Belief]]:
+    """The stated prior; for a class of densities, several of its members."""
+    problem = plan["problem"]
+    mechanism = plan["mechanism"]
+    options: dict[str, list[Belief]] = {}
+    for name, axis in problem["prior"].get("parameters", {}).items():
+        if axis["kind"] == "lipschitz":
+            periods = [float(mechanism[key]) for key in ("width", "extent", "window") if mechanism.get(key)]
+            options[name] = members(axis, periods=tuple(periods))
+        else:
+            options[name] = [belief(axis, bounds=_domain(problem["family"], name))]
+    return [dict(zip(options, choice, strict=True)) for choice in itertools.islice(itertools.product(*options.values()), 30)]
+
+
+def _cells(plan: Json) -> Cells | None:
+    """The mechanism as cells of one parameter, where it is that."""
+    mechanism = plan["mechanism"]
+    if mechanism["kind"] == "partition":
+        count = len(mechanism["released"])
+        choices = [[(i, 1.0)] for i in range(count)]
+        return Cells(edges=np.array(mechanism["edges"]), released=np.array(mechanism["released"]), choices=choices)
+    if mechanism["kind"] == "cells":
+        return Cells(
+            edges=np.array(mechanism["edges"]),
+            released=np.array(mechanism["released"]),
+            choices=[[(int(r), float(p)) for r, p in choice] for choice in mechanism["choices"]],
+        )
+    if plan["problem"]["secret"]["kind"] == "function" and mechanism["kind"] == "interval" and not mechanism["step"]:
+        edges = bin_edges(mechanism)
+        choices = [[(i, 1.0)] for i in range(len(edges) - 1)]
+        return Cells(edges=edges, released=0.5 * (edges[1:] + edges[:-1]), choices=choices)
+    return None
+
+
+def _lines(plan: Json, beliefs: Mapping[str, Belief], tolerance: float) -> tuple[Lines, Any]:
+    if plan["problem"]["family"]["name"] == "categorical":
+        return simplex(plan, tolerance)
+    if plan["mechanism"]["kind"] == "scaling":
+        return rays(plan, beliefs, tolerance)
+    return parallel(plan, beliefs, tolerance)
+
+
+def _moved(plan: Json) -> str:
+    """The one parameter that cells cut."""
+    return str(plan["mechanism"].get("parameter") or next(iter(plan["mechanism"]["coordinate"])))
+
+
+def true_risk(plan: Json, tolerance: float | None = None, *, strict: bool = False) -> Truth:
+    """The best hit rate found against a plan; under a class of densities the largest over several members."""
+    effort = {"wanted": 2e-9, "seconds": 12.0} if strict else {}
+    problem = plan["problem"]
+    eps = float(problem["tolerance"] if tolerance is None else tolerance)
+    best = Truth(risk=0.0, error=0.0)
+    cells = _cells(plan)
+    for beliefs in _beliefs(plan) or [{}]:
+        if cells is not None:
+            name = _moved(plan)
+            still = {other: b.low for other, b in beliefs.items() if other != name and b.known}
+            if len(still) + 1 != len(beliefs):
+                raise Misread("cells of one of several uncertain parameters")
+
+            def g(x: Array, name: str = name, still: Mapping[str, float] = still) -> Array:
+                params = {key: np.full(x.shape, value) for key, value in still.items()}
+                return secret(problem["family"], problem["secret"], {name: x, **params})
+
+            found = Truth(risk=risk_of_cells(cells, beliefs[name], g, eps), error=1e-10)
+        else:
+            try:
+                lines, _ = _lines(plan, beliefs, eps)
+                found = risk_of_lines(lines, **effort)
+            except Certain:
+                found = Truth(risk=1.0, error=0.0)
+        if found.risk - found.error > best.risk - best.error:
+            best = found
+    return best
+
+
+def _spots(plan: Json, rng: np.random.Generator) -> tuple[dict[str, Array], Lines | None, Array, Array]:
+    """Parameters where a release may be farthest off: ends of pieces, corners, and places in between."""
+    beliefs = (_beliefs(plan) or [{}])[0]
+    cells = _cells(plan)
+    if cells is not None:
+        name = _moved(plan)
+        b = beliefs[name]
+        inner = cells.edges[(cells.edges >= b.low) & (cells.edges <= b.high)]
+        if len(inner) > 300:
+            inner = rng.choice(inner, 300, replace=False)
+        width = b.high - b.low
+        x = np.concatenate([inner, inner - 1e-12 * width, inner + 1e-12 * width, rng.uniform(b.low, b.high, 100)])
+        x = np.clip(np.concatenate([x, [b.low, b.high]]), b.low, b.high)
+        still = {other: np.full(x.shape, v.low) for other, v in beliefs.items() if other != name}
+        names = PARAMETERS[plan["problem"]["family"]["name"]]
+        points = {key: x if key == name else still[key] for key in names}
+        return points, None, np.zeros(0), np.zeros(0)
+    try:
+        lines, point = _lines(plan, beliefs, float(plan["problem"]["tolerance"]))
+    except Certain:
+        return {}, None, np.zeros(0), np.zeros(0)
+    if len(lines.cuts) == 1:
+        u = lines.cuts
+    else:
+        # beside the cuts, never on them: there a rounding error decides between two layouts
+        wide = float(np.ptp(lines.cuts))
+        cuts = lines.cuts if len(lines.cuts) < 60 else rng.choice(lines.cuts, 60, replace=False)
+        u = np.concatenate([cuts - 1e-7 * wide, cuts + 1e-7 * wide, rng.uniform(cuts.min(), cuts.max(), 60)])
+        u = np.clip(u, lines.cuts[0] + 1e-7 * wide, lines.cuts[-1] - 1e-7 * wide)
+    low, high = lines.span(u)
+    pieces = lines.pieces(u, low, high)
+    size = pieces.stop - pieces.start
+    keep = np.arange(len(size)) if len(size) < 4000 else rng.choice(len(size), 4000, replace=False)
+    keep = keep[size[keep] > 0]
+    row, start, size = pieces.row[keep], pieces.start[keep], size[keep]
+    share = np.array([1e-7, 1e-4, 0.5, 1 - 1e-4, 1 - 1e-7])[:, None]
+    extra = rng.random((4, len(row)))
+    t = np.concatenate([start + share * size, start + extra * size])
+    rows = np.broadcast_to(row, t.shape)
+    return point(u[rows].ravel(), t.ravel()), lines, u[rows].ravel(), t.ravel()
+
+
+def _released(plan: Any, points: Mapping[str, Array]) -> list[dict[str, Array]]:
+    """Every release of each point, as several lists where chance decides."""
+    mechanism = plan.mechanism
+    if not mechanism.randomised:
+        return [mechanism.release(points)]
+    count = len(next(iter(points.values())))
+    return [mechanism.release(points, np.full(count, c)) for c in (*np.linspace(0.0, 1 - 1e-12, 13), 1e-12)]
+
+
+def true_distortion(plan: Any, data: Json, *, seed: int = 0) -> float:
+    """Largest distance between a member and its release, over many parameters: never above the truth."""
+    rng = np.random.default_rng(seed)
+    points, lines, u, t = _spots(data, rng)
+    if not points:
+        return 0.0
+    problem = data["problem"]
+    family, kind = problem["family"], problem["distance"]
+    if lines is not None:
+        _check_layout(plan, data, lines, u, t, points)
+    if family["name"] in ("custom",) or kind == "tv" and family["name"] != "categorical":
+        few = rng.choice(len(next(iter(points.values()))), min(120, len(next(iter(points.values())))), replace=False)
+        points = {name: value[few] for name, value in points.items()}
+    return max(float(distance(family, kind, points, out).max()) for out in _released(plan, points))
+
+
+def _check_layout(plan: Any, data: Json, lines: Lines, u: Array, t: Array, points: Mapping[str, Array]) -> None:
+    """Releases must be the same within a class, as the checker reads it, and differ between neighbours."""
+    rng = np.random.default_rng(1)
+    pick = rng.choice(len(u), min(300, len(u)), replace=False)
+    u, t = u[pick], t[pick]
+    low, high = lines.span(u)
+    pieces = lines.pieces(u, low, high)
+    inside = (t[pieces.row] >= pieces.start) & (t[pieces.row] < pieces.stop)
+    row, start, stop, spacing = (x[inside] for x in (pieces.row, pieces.start, pieces.stop, pieces.spacing))
+    clear = (t[row] > start + 1e-5 * (stop - start)) & (t[row] < stop - 1e-5 * (stop - start))
+    row, start, stop, spacing = row[clear], start[clear], stop[clear], spacing[clear]
+    if not len(row):
+        return
+    with np.errstate(divide="ignore", invalid="ignore"):
+        tooth = np.floor((t[row] - start) / spacing)
+        residue = (t[row] - start) / spacing - tooth
+    comb = spacing > 0
+    clear = ~comb | ((residue > 1e-5) & (residue < 1 - 1e-5))
+    other = np.where(comb, np.where(tooth > 0, t[row] - spacing, t[row] + spacing), start + (stop - start) * rng.uniform(1e-5, 1 - 1e-5, len(row)))
+    same = clear & (other > start + 1e-6 * (stop - start)) & (other < stop - 1e-6 * (stop - start))
+    _, point = _lines(data, (_beliefs(data) or [{}])[0], float(data["problem"]["tolerance"]))
+    one = plan.mechanism.release(point(u[row], t[row]))
+    two = plan.mechanism.release(point(u[row], other))
+    size = max(float(np.max(np.abs(value))) for value in one.values()) + float(np.max(np.abs(stop - start)))
+    gap = sum(np.abs(one[key] - two[key]) for key in one)
+    wrong = same & (gap > 1e-9 * size)
+    if wrong.mean() > 0.01:
+        raise Misread(f"{int(wrong.sum())} of {len(row)} pairs of one class have different releases")
+    # a little way off the class the release must change: the attacker must not know too much
+    aside = np.where(comb, t[row] + 0.37 * spacing, stop + 0.37 * (stop - start))
+    use = np.where(comb, aside < stop, aside < high[row])
+    three = plan.mechanism.release(point(u[row], np.where(use, aside, t[row])))
+    merged = use & (sum(np.abs(one[key] - three[key]) for key in one) < 1e-12 * size)
+    if merged.mean() > 0.01:
+        raise Misread(f"{int(merged.sum())} of {len(row)} pairs of different classes have the same release")
+
+
+def _sure(data: Json, tolerance: float | None, stated: float) -> Truth:
+    """The truth; computed again with more effort where it would convict a plan by little."""
+    found = true_risk(data, tolerance)
+    doubtful = stated + 0.3 * SLACK < found.risk < stated + 1e-3
+    return true_risk(data, tolerance, strict=True) if doubtful else found
+
+
+def check(plan: Any, *, max_risk: float | None = None, max_distortion: float | None = None, **_other: Any) -> Checked:
+    """Everything that a plan states, held against the truth."""
+    data = plan.to_json()
+    distortion = true_distortion(plan, data)
+    risk = _sure(data, None, float(data["risk"]))
+    robust = None
+    if data["robust_to"] is not None:
+        robust = _sure(data, float(data["robust_to"][1]), float(data["robust_risk"]))
+    broken = ""
+    promised = data["risk"] if data["robust_to"] is None else data["robust_risk"]
+    if max_risk is not None and promised > max_risk * (1 + 1e-6):
+        broken = f"risk {promised:.9g} stated, at most {max_risk:g} asked"
+    if max_distortion is not None and data["distortion"] > max_distortion * (1 + 1e-6):
+        broken = f"distortion {data['distortion']:.9g} stated, at most {max_distortion:g} asked"
+    return Checked(
+        stated=float(data["risk"]),
+        risk=risk,
+        stated_distortion=float(data["distortion"]),
+        distortion=distortion,
+        stated_robust=data["robust_risk"],
+        robust=robust,
+        broken_target=broken,
+    )

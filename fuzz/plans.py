@@ -1,0 +1,133 @@
+"""``make fuzz``: random plans, each held against a truth that uses nothing of the accounting.
+
+Run from the repository: ``python -m fuzz.plans --plans 1000 --seed 1``. Ends with 1 if a plan states less than the truth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fuzz.cases import CASES
+from fuzz.checker import Misread, check
+from fuzz.problems import FAMILIES, make, random_spec
+
+__all__ = ["examine", "main"]
+
+_STATES = ("checked", "violated", "undecided", "misread", "refused", "late", "failed")
+
+
+class _Late(Exception):  # noqa: N818
+    """The time of one plan is over."""
+
+
+@contextmanager
+def _limit(seconds: int) -> Iterator[None]:
+    def ring(*_: Any) -> None:
+        raise _Late
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def examine(spec: dict[str, Any], *, plan_seconds: int = 10, check_seconds: int = 40) -> tuple[str, str, str]:
+    """State, method and a sentence about one plan."""
+    import statveil as sv
+
+    method = str(spec["plan"].get("method", "auto"))
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            with _limit(plan_seconds):
+                problem, target = make(spec)
+                plan = sv.plan(problem, **target)
+        except (sv.ProblemError, sv.TargetError) as error:
+            return "refused", method, f"{type(error).__name__}: {error}"
+        except _Late:
+            return "late", method, f"planning took more than {plan_seconds} s"
+        except Exception as error:  # a traceback is a finding too
+            return "failed", method, f"planning: {type(error).__name__}: {error}"
+        try:
+            with _limit(check_seconds):
+                found = check(plan, **target)
+        except _Late:
+            return "late", method, f"checking took more than {check_seconds} s"
+        except Misread as error:
+            return "misread", method, str(error)
+    if found.violations:
+        return "violated", method, "; ".join(found.violations) + f" ({plan.risk_kind}, {plan.mechanism.kind})"
+    sentence = f"risk {found.stated:.6g} stated, {found.risk.risk:.6g} true (+-{found.risk.error:.1g})"
+    return ("undecided" if found.undecided else "checked"), method, sentence
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Check random plans and print a table by family and method."""
+    parser = argparse.ArgumentParser(prog="fuzz.plans", description=__doc__)
+    parser.add_argument("--plans", type=int, default=1000, help="how many random plans (default 1000)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random problems (default 1)")
+    parser.add_argument("--only", choices=FAMILIES, help="one family only")
+    parser.add_argument("--case", help="one problem as JSON, as printed for a violation")
+    parser.add_argument("--stored", action="store_true", help="the stored cases instead of random ones")
+    parser.add_argument("--output", help="also write the table to this file (Markdown)")
+    parser.add_argument("--verbose", action="store_true", help="print every plan")
+    given = parser.parse_args(arguments)
+    if given.case:
+        specs = [json.loads(given.case)]
+    elif given.stored:
+        specs = list(CASES.values())
+    else:
+        specs = [
+            random_spec(np.random.default_rng([given.seed, number]), given.only) for number in range(given.plans)
+        ]
+    began = time.time()
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for number, spec in enumerate(specs):
+        start = time.time()
+        state, method, sentence = examine(spec)
+        counts[spec["family"]["name"], method, state] += 1
+        if given.verbose or given.case or state not in ("checked", "refused"):
+            print(f"{number} {state} {spec['family']['name']} {method} {time.time() - start:.1f}s: {sentence}", flush=True)
+            if state != "checked":
+                print(f"    python -m fuzz.plans --case '{json.dumps(spec)}'", flush=True)
+    text = _table(counts, given, time.time() - began)
+    print(text)
+    if given.output:
+        Path(given.output).write_text(text + "\n", encoding="utf-8")
+    return int(any(state == "violated" for _, _, state in counts))
+
+
+def _table(counts: Counter[tuple[str, str, str]], given: argparse.Namespace, seconds: float) -> str:
+    total = Counter[str]()
+    for (_, _, state), count in counts.items():
+        total[state] += count
+    lines = [
+        f"{sum(total.values())} plans, seed {given.seed}, {seconds:.0f} s: "
+        + ", ".join(f"{total[state]} {state}" for state in _STATES),
+        "",
+        "| family | method | " + " | ".join(_STATES) + " |",
+        "|---|---|" + "---|" * len(_STATES),
+    ]
+    for family, method in sorted({(family, method) for family, method, _ in counts}):
+        row = [str(counts[family, method, state] or "") for state in _STATES]
+        lines.append(f"| {family} | {method} | " + " | ".join(row) + " |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,325 @@
+"""Random problems and targets, as plain dictionaries that a line of text can hold."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from fuzz.laws import CUSTOMS, DOMAINS, FUNCTIONS, PARAMETERS
+
+__all__ = ["FAMILIES", "METHODS", "make", "random_spec"]
+
+Spec = dict[str, Any]
+
+FAMILIES = (
+    "binomial",
+    "categorical",
+    "custom",
+    "exponential",
+    "gaussian",
+    "geometric",
+    "location",
+    "poisson",
+    "shifted-exponential",
+    "uniform",
+)
+METHODS = ("auto", "interval", "dynamic", "greedy", "comb", "layered", "layered-comb", "optimal")
+_TWO = ("gaussian", "shifted-exponential", "uniform")
+
+
+def random_spec(rng: Generator, only: str | None = None) -> Spec:
+    """A problem with a target: every family, secret, kind of prior, method; boxes and tolerances of all sizes."""
+    name = only or str(rng.choice(FAMILIES, p=_weights()))
+    spec: Spec = {"family": {"name": name}, "plan": {}}
+    if name == "categorical":
+        return _categorical(spec, rng)
+    if name == "custom":
+        spec["family"]["label"] = str(rng.choice(list(CUSTOMS)))
+    if name == "binomial":
+        spec["family"]["trials"] = int(rng.choice([1, 5, 20, 100, 1000]))
+    own = _own_secret(name, rng)
+    ranges = _ranges(spec["family"], rng, own)
+    free = list(ranges)
+    if name in _TWO and rng.random() < 0.25:  # one parameter is publicly known
+        still = str(rng.choice(free))
+        free.remove(still)
+        low, high = ranges[still]
+        spec["prior"] = {still: {"kind": "known", "value": _round(0.5 * (low + high))}}
+    else:
+        spec["prior"] = {}
+    plain = rng.random() < 0.35
+    # a class of densities has bounds for equal bins only, beside a plain range or a known value
+    kinds = ["flat", "density", "density", "table", "elicited"]
+    if name == "custom":
+        kinds.remove("elicited")
+    lipschitz = name in ("exponential", "gaussian", "location", "shifted-exponential") and rng.random() < 0.12
+    for parameter in free:
+        low, high = ranges[parameter]
+        if lipschitz:
+            spec["prior"][parameter] = _axis(str(rng.choice(["lipschitz", "flat"])), low, high, rng)
+        elif plain:
+            spec["prior"][parameter] = {"kind": "flat", "low": low, "high": high}
+        else:
+            spec["prior"][parameter] = _axis(str(rng.choice(kinds)), low, high, rng)
+    spec["prior"] = {parameter: spec["prior"][parameter] for parameter in PARAMETERS[name]}
+    for _ in range(20):  # a secret that the prior leaves open
+        spec["secret"] = own or _secret(name, spec, rng)
+        reach = _reach(spec, ranges)
+        if reach > 1e-6:
+            break
+    else:
+        return random_spec(rng, only)
+    spec["tolerance"] = _round(reach * 10 ** rng.uniform(-4 if len(free) == 1 else -3, -0.4))
+    if name in ("binomial", "geometric", "poisson") and own is None and rng.random() < 0.35:
+        spec["distance"] = "tv"
+    _structure(spec, rng)
+    _target(spec, rng, reach, len(free))
+    return spec
+
+
+def _weights() -> list[float]:
+    heavy = {"gaussian": 2.0, "uniform": 2.0, "shifted-exponential": 2.0}
+    raw = np.array([heavy.get(name, 1.0) for name in FAMILIES])
+    return [float(x) for x in raw / raw.sum()]
+
+
+def _round(x: float) -> float:
+    return float(f"{x:.4g}")
+
+
+def _categorical(spec: Spec, rng: Generator) -> Spec:
+    count = int(rng.choice([2, 3, 4, 5, 10, 30]))
+    spec["family"]["labels"] = [f"p{i}" for i in range(count)]
+    spec["secret"] = {"kind": "fraction", "category": f"p{rng.integers(count)}"}
+    spec["tolerance"] = _round(10 ** rng.uniform(-3.5, -0.8))
+    _target(spec, rng, min(1.0, 3 / count), 1)
+    spec["plan"]["method"] = str(rng.choice(["auto", "interval", "comb"]))
+    spec["plan"].pop("grid", None)
+    return spec
+
+
+def _own_secret(name: str, rng: Generator) -> Spec | None:
+    if name not in _TWO and name != "custom" and rng.random() < 0.2:
+        return {"kind": "function", "label": str(rng.choice(list(FUNCTIONS)))}
+    return None
+
+
+def _ranges(family: Spec, rng: Generator, own: Spec | None) -> dict[str, tuple[float, float]]:
+    """A range for each parameter, of any aspect ratio."""
+    name = family["name"]
+    out = {}
+    for parameter in PARAMETERS[name]:
+        if name == "custom":
+            low, high = CUSTOMS[family["label"]].domain
+            ends = np.sort(rng.uniform(low, high, 2))
+        elif parameter == "p" or own is not None:
+            ends = np.sort(rng.uniform(0.02, 0.98, 2))
+        else:
+            width = 10 ** rng.uniform(-1.5, 1.5)
+            start = 10 ** rng.uniform(-1, 1.5) if DOMAINS.get(parameter) else rng.normal() * width
+            ends = np.array([start, start + width])
+        if ends[1] - ends[0] < 0.02 * max(1.0, abs(ends[1])):
+            ends[1] = ends[0] + 0.02 * max(1.0, abs(ends[0]))
+        out[parameter] = (_round(ends[0]), _round(ends[1]))
+    if name == "uniform":
+        low = out["low"]
+        width = 10 ** rng.uniform(-1.5, 1.5)
+        case = rng.random()
+        if case < 0.4:  # a box that the diagonal does not cut, touching it or apart from it
+            start = low[1] + (0.0 if case < 0.2 else abs(rng.normal()) * width)
+        else:
+            start = low[0] + rng.uniform(0, 1) * (low[1] - low[0])
+        out["high"] = (_round(start), _round(start + width))
+    return out
+
+
+def _axis(kind: str, low: float, high: float, rng: Generator) -> Spec:
+    """A belief of this kind on a range."""
+    wide = high - low
+    if kind == "flat":
+        return {"kind": "flat", "low": low, "high": high}
+    if kind == "table":
+        count = int(rng.integers(2, 8))
+        inner = np.sort(rng.uniform(low, high, count))
+        weights = rng.exponential(size=count + 2) * (rng.random(count + 2) < 0.8)
+        weights[int(rng.integers(count + 2))] += 0.5
+        return {"kind": "table", "values": [low, *map(float, inner), high], "weights": [float(w) for w in weights]}
+    if kind == "lipschitz":
+        floor = float(rng.choice([0.0, rng.uniform(0, 1)])) / wide
+        slope = 10 ** rng.uniform(-1.5, 1.2) / wide**2
+        return {"kind": "lipschitz", "low": low, "high": high, "floor": floor, "slope": slope}
+    if kind == "elicited":
+        a, b = low + 0.35 * wide, high - 0.35 * wide
+        return {"kind": "elicited", "a": a, "b": b, "sure": float(rng.choice([0.5, 0.8, 0.9, 0.95]))}
+    shape = str(rng.choice(["norm", "t", "cauchy", "lognorm", "beta", "gamma", "expon", "laplace", "logistic"]))
+    centre, spread = low + wide * rng.uniform(-0.1, 1.1), wide * 10 ** rng.uniform(-2.3, 0.3)
+    if shape == "t":
+        args = [float(rng.choice([1.2, 2.0, 5.0])), centre, spread]
+    elif shape == "lognorm":
+        args = [float(rng.choice([0.3, 1.0, 2.0])), low - 0.05 * wide, 0.3 * wide]
+    elif shape == "beta":
+        args = [float(a) for a in rng.choice([1.0, 1.5, 2.0, 8.0, 40.0], 2)] + [low, wide]
+    elif shape == "gamma":
+        args = [float(rng.choice([1.0, 2.0, 9.0])), low, 0.2 * wide]
+    elif shape == "expon":
+        args = [low, spread]
+    else:
+        args = [centre, spread]
+    return {"kind": "density", "name": shape, "args": args, "low": low, "high": high}
+
+
+def _secret(name: str, spec: Spec, rng: Generator) -> Spec:
+    if name in ("location",):
+        return {"kind": "mean"}
+    if name == "custom":
+        return {"kind": str(rng.choice(["mean", "std"]))}
+    if name in ("binomial", "geometric", "poisson"):
+        kind = str(rng.choice(["mean", "std", "fraction"]))
+        top = {"binomial": min(spec["family"].get("trials", 1), 12), "geometric": 5, "poisson": 15}[name]
+        return {"kind": kind, "category": int(rng.integers(top + 1))} if kind == "fraction" else {"kind": kind}
+    kind = str(rng.choice(["mean", "std", "quantile"]))
+    if kind != "quantile":
+        return {"kind": kind}
+    alphas = [0.01, 0.1, 0.25, 0.5, 0.6, 0.75, 0.9, 0.95, 0.99, _round(rng.uniform(0.02, 0.98))]
+    if name == "uniform":
+        alphas += [0.0, 1.0]
+    return {"kind": "quantile", "alpha": float(rng.choice(alphas))}
+
+
+def _reach(spec: Spec, ranges: dict[str, tuple[float, float]]) -> float:
+    """How far the secret goes, roughly: over the corners and a few points in between."""
+    from fuzz.laws import secret
+
+    names = PARAMETERS[spec["family"]["name"]]
+    grids = []
+    for name in names:
+        axis = spec["prior"][name]
+        low, high = ranges[name]
+        grids.append(np.array([axis["value"]]) if axis["kind"] == "known" else np.linspace(low, high, 33))
+    mesh = np.meshgrid(*grids, indexing="ij")
+    params = {name: part.ravel() for name, part in zip(names, mesh, strict=True)}
+    if spec["family"]["name"] == "uniform":
+        inside = params["high"] > params["low"]
+        params = {name: value[inside] for name, value in params.items()}
+    value = secret(spec["family"], spec["secret"], params)
+    value = value[np.isfinite(value)]
+    return float(np.ptp(value)) if len(value) else 0.0
+
+
+def _structure(spec: Spec, rng: Generator) -> None:
+    name = spec["family"]["name"]
+    if name in ("gaussian", "location", "shifted-exponential", "uniform") and rng.random() < 0.12:
+        spec["known"] = {"step": _round(spec["tolerance"] * 10 ** rng.uniform(-0.7, 1.0))}
+        if rng.random() < 0.3:
+            spec["known"]["step"] = 2 * spec["tolerance"]
+    elif name in ("gaussian", "location") and rng.random() < 0.25:
+        parameter = "mu" if name == "gaussian" else "mean"
+        axis = spec["prior"][parameter]
+        low = axis.get("low", axis.get("value", axis.get("values", [0])[0] if "values" in axis else None))
+        if low is not None:
+            spec["known"] = {"minimum": _round(low - 10 ** rng.uniform(-1, 1) * spec["tolerance"] * 3)}
+
+
+def _target(spec: Spec, rng: Generator, reach: float, free: int) -> None:
+    plan: Spec = spec["plan"]
+    eps, name = spec["tolerance"], spec["family"]["name"]
+    kinds = {axis["kind"] for axis in spec.get("prior", {}).values()}
+    continuous = name in (*_TWO, "exponential", "location", "categorical") and spec["secret"]["kind"] != "function"
+    bins_only = "lipschitz" in kinds or "step" in spec.get("known", {})
+    if bins_only or (free == 2 and not continuous):
+        methods = ["auto", "interval"]
+    elif free == 2:
+        methods = ["auto", "interval", "comb", "comb"]
+    else:
+        methods = [method for method in METHODS if continuous or method != "interval"]
+    blind = min(1.0, 2 * eps / reach) * (1.3 if kinds <= {"flat", "known"} else 3.0)  # a guess without the release
+    case = rng.random()
+    if case < 0.5:
+        plan["max_risk"] = _round(min(0.98, max(blind, 10 ** rng.uniform(-1.3, -0.1))))
+    elif case < 0.8 or not continuous:
+        # roughly: half a bin of a few windows, at least a cell of the grid
+        plan["max_distortion"] = _round(eps * 10 ** rng.uniform(0.1, 1.3))
+    else:
+        plan["bin"] = _round(eps * 10 ** rng.uniform(0.4, 1.4))
+        methods = ["auto", "interval"]
+        if free == 2 and rng.random() < 0.5:
+            plan["slope"] = float(rng.choice([0.0, 1.0, -0.5, _round(rng.normal())]))
+    plan["method"] = str(rng.choice(methods))
+    if free == 1 and plan["method"] not in ("auto", "interval"):
+        fine = int(min(200, max(12, 3 * reach / max(plan.get("max_distortion", reach), 1e-12))))
+        small = plan["method"] == "optimal"
+        plan["grid"] = min(60, fine) if small else int(max(fine, rng.integers(12, 121)))
+        if rng.random() < 0.15:
+            plan["release"] = "grid"
+    if rng.random() < 0.15 and "bin" not in plan and not bins_only:
+        plan["robust_to"] = [_round(0.5 * eps), _round(eps * float(rng.choice([1.0, 1.5, 2.0, 3.0])))]
+
+
+def make(spec: Spec) -> tuple[Any, Spec]:
+    """The problem of statveil, and the arguments of ``sv.plan``."""
+    import statveil as sv
+
+    family, name = _family(spec["family"]), spec["family"]["name"]
+    wanted = spec["secret"]
+    if wanted["kind"] == "function":
+        chosen = sv.Function(FUNCTIONS[wanted["label"]], label=wanted["label"])
+    elif wanted["kind"] == "quantile":
+        chosen = sv.Quantile(wanted["alpha"])
+    elif wanted["kind"] == "fraction":
+        chosen = sv.Fraction(wanted["category"])
+    else:
+        chosen = sv.Mean() if wanted["kind"] == "mean" else sv.Std()
+    more: Spec = {}
+    if name != "categorical":
+        more["prior"] = sv.Box(**{parameter: _belief(axis) for parameter, axis in spec["prior"].items()})
+    if "known" in spec:
+        more["known"] = sv.Structure(**spec["known"])
+    if "distance" in spec:
+        more["distance"] = spec["distance"]
+    problem = sv.Problem(family=family, secret=chosen, tolerance=spec["tolerance"], **more)
+    target = {key: tuple(value) if isinstance(value, list) else value for key, value in spec["plan"].items()}
+    return problem, target
+
+
+def _family(data: Spec) -> Any:
+    import statveil as sv
+
+    name = data["name"]
+    if name == "custom":
+        own = CUSTOMS[data["label"]]
+        values = {"pmf": own.pmf, "top": own.top} if own.pmf is not None else {"cdf": own.cdf, "support": own.support}
+        return sv.Custom(parameter="theta", domain=own.domain, label=data["label"], **values)
+    if name == "categorical":
+        return sv.Categorical(labels=data["labels"])
+    if name == "binomial":
+        return sv.Binomial(trials=data["trials"])
+    plain = {
+        "exponential": sv.Exponential,
+        "gaussian": sv.Gaussian,
+        "geometric": sv.Geometric,
+        "location": sv.Location,
+        "poisson": sv.Poisson,
+        "shifted-exponential": sv.ShiftedExponential,
+        "uniform": sv.Uniform,
+    }
+    return plain[name]()
+
+
+def _belief(axis: Spec) -> Any:
+    import statveil as sv
+
+    kind = axis["kind"]
+    if kind == "flat":
+        return (axis["low"], axis["high"])
+    if kind == "known":
+        return axis["value"]
+    if kind == "table":
+        return sv.Table(axis["values"], axis["weights"])
+    if kind == "lipschitz":
+        return sv.Lipschitz(axis["low"], axis["high"], axis["floor"], axis["slope"])
+    if kind == "elicited":
+        return sv.Elicited(axis["a"], axis["b"], axis["sure"])
+    return sv.Density(axis["name"], axis["args"], low=axis["low"], high=axis["high"])
