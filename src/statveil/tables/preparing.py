@@ -168,7 +168,8 @@ def column_labels(plan: Plan, column: str, type: ColumnType) -> tuple[str, ...] 
             where = "" if type.first_text is None else f" (first in row {type.first_text}: mend it or leave it empty)"
             raise ColumnError(
                 f"column {column!r} holds {_KINDS.get(type.kind, 'values of type ' + type.name)}{where}; the "
-                f"{plan.problem.secret.label} of a {family.name} column needs numbers."
+                f"{plan.problem.secret.label} of a {family.name} column needs numbers"
+                f"{', written with a decimal point and without marks between thousands' * (type.kind == 'text')}."
             )
         return None
     if type.kind not in ("text", "boolean", "integer", "float"):
