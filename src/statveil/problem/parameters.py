@@ -34,7 +34,7 @@ def checked_parameters(problem: Problem, params: Mapping[str, ArrayLike]) -> dic
         known = {name: axis.low for name, axis in problem.prior.axes.items() if axis.known}
     missing = [name for name in names if name not in params and name not in known]
     if missing:
-        raise ProblemError(f"a value is missing for {', '.join(map(repr, missing))}; give one for each parameter.")
+        raise ProblemError(f"a value is missing for {', '.join(missing)}; give one for each parameter.")
     try:
         values = {name: np.asarray(params.get(name, known.get(name, 0.0)), dtype=np.float64) for name in names}
         shape = np.broadcast_shapes(*(value.shape for value in values.values()))
