@@ -18,7 +18,7 @@ from statveil.problem.parameters import OutsidePriorError
 from statveil.problem.secrets.quantile import Quantile
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, Blocks
-from statveil.tables.estimate import WIDENING, estimate, shares_of
+from statveil.tables.estimate import estimate, shares_of
 from statveil.tables.maps.build import build_map
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.measure import Measured, measure
@@ -237,7 +237,7 @@ def _apply(plan: Plan, column: str, params: dict[str, float], seed: int) -> Appl
         return plan.apply(params, seed=seed)
     except OutsidePriorError as error:
         raise ColumnError(
-            f"column {column!r} lies outside the stated prior: {outside(plan.problem, error)} {WIDENING}"
+            f"column {column!r} lies outside the stated prior: {outside(plan.problem, error)} {error.why}"
         ) from None
     except ProblemError as error:
         raise ColumnError(f"column {column!r} lies outside the stated prior: {error}") from None
