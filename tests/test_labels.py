@@ -42,7 +42,7 @@ def test_keywords_and_a_mapping_are_the_same():
     )
     for other in (by_mapping, mixed):
         assert np.array_equal(other.secret, by_name.secret)
-    with pytest.raises(sv.ProblemError, match="mu are given twice"):
+    with pytest.raises(sv.ProblemError, match="'mu' is given twice"):
         plan.apply({"mu": 3, "sigma": 7}, mu=3)
     with pytest.raises(sv.ProblemError, match=r"by name, as in .*Got a value of type float"):
         plan.apply(3.0)

@@ -195,3 +195,18 @@ def _raising():
         raise AssertionError("the accounting was used")
 
     return stop
+
+
+@pytest.mark.parametrize("prior", [(40_000, 90_000), sv.Density("normal", (65_000, 9_000), low=40_000, high=90_000)])
+def test_cents_of_a_salary_are_attacked_in_little_time_and_memory(prior):
+    """1.2 million candidates per release: a table with one column each would take 10 GB for 1,000 trials."""
+    asked = sv.Problem(
+        family=sv.Location(),
+        prior=sv.Box(mean=prior),
+        secret=sv.Mean(),
+        tolerance=1_000,
+        known=sv.Structure(step=0.01),
+    )
+    plan = sv.plan(asked, bin=12_000)
+    found = sv.simulate(plan, trials=20_000, seed=5)
+    assert found.low <= plan.risk <= found.high

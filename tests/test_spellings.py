@@ -77,7 +77,7 @@ def test_the_list_and_the_documents_say_the_same(cli):
         ("1 000", "write 1000,"),
         ("1\u00a0000", "write 1000,"),
         ("40k", "write 40000"),
-        ("20%", "without '%'"),
+        ("20%", "write 0.2 for a share, or a number in the unit of the statistic"),
         ("1,2,3", "write it with a decimal point"),
     ],
 )
@@ -132,6 +132,8 @@ def test_other_ways_to_write_a_prior_say_how(cli, prior, words):
         (("--secret", "median"), "write quantile:0.5"),
         (("--secret", "q95"), "write quantile:0.95"),
         (("--secret", "p5"), "write quantile:0.05"),
+        (("--secret", "average"), "write mean"),
+        (("--secret", "share:Sales"), "write fraction:J"),
         (("--secret", "quantile:0,95"), "write 0.95"),
         (("--known", "min=0,5"), "write decimals with a point"),
         (("--known", "atoms=0,5"), "several atoms or heaps with '/'"),
@@ -146,6 +148,24 @@ def test_other_wishes_say_how(cli, options, words):
     assert (code, out) == (2, "")
     assert words in err
     assert "did you mean 'binomial'" not in err
+
+
+def test_what_is_missing_says_where_to_look(cli):
+    code, _, err = cli("plan")
+    assert code == 2
+    assert "Missing option '--family'. 'statveil plan --help' shows" in err
+    code, _, err = cli("plan", "--family", "location", *ASKED)
+    assert code == 2
+    assert "a range such as mean=LO:HI" in err
+
+
+def test_a_column_with_decimal_commas_says_so(cli, tmp_path):
+    plan, table = tmp_path / "plan.json", tmp_path / "t.csv"
+    cli("plan", "--family", "location", "--prior", "mean=0:100", *ASKED, "-o", plan)
+    table.write_text("Nr;Gehalt\n" + "".join(f"{i};{i},5\n" for i in range(90)))
+    code, out, err = cli("release", plan, table, tmp_path / "out.csv", "--column", "Gehalt")
+    assert (code, out) == (2, "")
+    assert "needs numbers, written with a decimal point" in err
 
 
 # --- what the spellings mean ----------------------------------------------------------------------

@@ -405,7 +405,7 @@ def _together(params: Mapping[str, ArrayLike] | None, named: Mapping[str, ArrayL
         )
     twice = sorted(str(name) for name in (params or {}) if name in named)
     if twice:
-        raise ProblemError(f"the parameters {', '.join(twice)} are given twice; keep one of them.")
+        raise ProblemError(f"a value for {', '.join(map(repr, twice))} is given twice; keep one of them.")
     return {**(params or {}), **named}
 
 

@@ -73,6 +73,9 @@ def run() -> None:
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
         sys.exit(2)
+    except click.MissingParameter as error:
+        asked = "statveil" if error.ctx is None else f"statveil {error.ctx.info_name}"
+        _fail(f"{error.format_message()} '{asked} --help' shows what it takes, 'statveil list' what can be asked.")
     except click.ClickException as error:
         _fail(error.format_message())
     except StatveilError as error:

@@ -64,7 +64,9 @@ def _hint(text: str) -> str:
         mark = next(char for char in text.lstrip("+-") if not char.isdigit())
         return f"; write {text.replace(mark, '').replace(',', '.')}, {advice}"
     if text.endswith("%"):
-        return "; write a plain number without '%': a risk between 0 and 1, a tolerance in the unit of the statistic"
+        share = re.fullmatch(r"\d+(\.\d+)?", text[:-1].strip())
+        meant = f"{float(share[0]) / 100:g} for a share, or " if share else ""
+        return f"; write {meant}a number in the unit of the statistic, without '%'"
     if thousands := re.fullmatch(r"([-+]?\d+)\s*[kKtT]", text):
         return f"; write {thousands[1]}000"
     return f"; write it {advice}" if re.fullmatch(r"[-+\d.,'\s]+", text) else ""
@@ -194,12 +196,29 @@ def parse_range(text: str) -> tuple[float, float]:
     return ends
 
 
+_SECRETS = {
+    "average": "mean",
+    "avg": "mean",
+    "median": "quantile:0.5",
+    "max": "quantile:1",
+    "maximum": "quantile:1",
+    "min": "quantile:0",
+    "minimum": "quantile:0",
+    "sd": "std",
+    "stdev": "std",
+    "percentile": "quantile:0.95 for the 95th percentile",
+    "share": "fraction:J, J the label or number of the category",
+    "proportion": "fraction:J, J the label or number of the category",
+}
+"""What people call secrets, and how to write them."""
+
+
 def parse_secret(text: str) -> Secret:
     """``mean``, ``std``, ``quantile:A`` or ``fraction:J``."""
     kind, colon, argument = text.partition(":")
     percentile = re.fullmatch(r"[pq](\d{1,2})", text)
-    if text == "median" or percentile:
-        meant = f"quantile:{int(percentile[1]) / 100:g}" if percentile else "quantile:0.5"
+    meant = f"quantile:{int(percentile[1]) / 100:g}" if percentile else _SECRETS.get(kind.lower())
+    if meant is not None:
         raise ProblemError(f"unknown secret {text!r}; write {meant}. Allowed: mean, std, quantile:A, fraction:J.")
     if kind not in SECRETS or not SECRETS[kind].portable:
         raise ProblemError(unknown_name("secret", kind, ["mean", "std", "quantile:A", "fraction:J"]))

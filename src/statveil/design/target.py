@@ -57,7 +57,8 @@ def target(*, max_risk: float | None = None, max_distortion: float | None = None
     ]
     if len(given) != 1:
         raise ProblemError(
-            f"give exactly one of max risk, max distortion and bin width. Got {len(given) or 'none'} of them."
+            f"give exactly one of max risk, max distortion and bin width. Got {len(given) or 'none'} of them; a max "
+            "risk of 0.2, say, lets the best attacker hit one time in five."
         )
     return given[0]
 

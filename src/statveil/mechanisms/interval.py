@@ -18,6 +18,9 @@ from statveil.theory.bins import Bins
 
 __all__ = ["Interval"]
 
+_MOST_TEETH = 1000
+"""Candidates of a release that are told apart; among more of them a window is as good as on a continuum."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval(Mechanism):
@@ -123,18 +126,20 @@ class Interval(Mechanism):
     def fibre(self, released: Mapping[str, NDArray[np.float64]], support: Support, nodes: int) -> Fibre:
         x = evaluate(self.coordinate, released)
         start, stop = self.bins.span(self.bins.locate(x))
-        back, ahead = support.extent(released, self.direction)
         if self.step is not None:
             first, last = self._candidates(x, start, stop)
             most = int((last - first).max()) + 1
-            count = first[:, None] + np.arange(most)
-            move, weight = count * self.step, (count <= last[:, None]).astype(np.float64)
-        else:
-            low, high = np.maximum(back, start - x), np.minimum(ahead, stop - x)
-            move = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, nodes)
-            weight = np.ones(move.shape)
+            fine = most > _MOST_TEETH  # cents of a salary: a row per release would not fit into memory
+            share = np.linspace(0.0, 1.0, nodes)
+            count = first[:, None] + ((last - first)[:, None] * share if fine else np.arange(most))
+            move, weight = count * self.step, (count <= last[:, None] + 1e-9).astype(np.float64)
+            points = {name: value[:, None] + self.direction.get(name, 0.0) * move for name, value in released.items()}
+            return Fibre(points=points, weight=weight, comb=np.full(len(weight), not fine))
+        back, ahead = support.extent(released, self.direction)
+        low, high = np.maximum(back, start - x), np.minimum(ahead, stop - x)
+        move = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, nodes)
         points = {name: value[:, None] + self.direction.get(name, 0.0) * move for name, value in released.items()}
-        return Fibre(points=points, weight=weight, comb=np.full(len(weight), self.step is not None))
+        return Fibre(points=points, weight=np.ones(move.shape), comb=np.zeros(len(move), dtype=bool))
 
     @property
     def parameters(self) -> set[str]:

@@ -20,7 +20,7 @@ class OutsidePriorError(ProblemError):
 
     def __init__(self, parameter: str, side: str, why: str) -> None:
         super().__init__(f"{parameter!r} lies {side} the prior's range. {why}")
-        self.parameter, self.side = parameter, side
+        self.parameter, self.side, self.why = parameter, side, why
 
 
 def checked_parameters(problem: Problem, params: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float64]]:
@@ -34,7 +34,7 @@ def checked_parameters(problem: Problem, params: Mapping[str, ArrayLike]) -> dic
         known = {name: axis.low for name, axis in problem.prior.axes.items() if axis.known}
     missing = [name for name in names if name not in params and name not in known]
     if missing:
-        raise ProblemError(f"the parameters {', '.join(missing)} are missing; give a value for each.")
+        raise ProblemError(f"a value is missing for {', '.join(missing)}; give one for each parameter.")
     try:
         values = {name: np.asarray(params.get(name, known.get(name, 0.0)), dtype=np.float64) for name in names}
         shape = np.broadcast_shapes(*(value.shape for value in values.values()))
@@ -50,7 +50,10 @@ def checked_parameters(problem: Problem, params: Mapping[str, ArrayLike]) -> dic
 
 def _check_inside(problem: Problem, params: Mapping[str, NDArray[np.float64]]) -> None:
     """Refuse parameters outside the prior, naming the side and never the value."""
-    why = "The plan guarantees nothing there, and widening the prior after looking at the data would leak."
+    why = (
+        "The plan guarantees nothing there, and widening the prior after looking at the data would leak; state a prior "
+        "from public knowledge alone."
+    )
     if isinstance(problem.prior, Box):
         for name, axis in problem.prior.axes.items():
             slack = 1e-9 * max(axis.width, abs(axis.low), abs(axis.high))

@@ -77,8 +77,9 @@ class Problem:
             raise ProblemError(
                 "a categorical column takes no prior ranges: every vector of shares is equally likely."
                 if self.family.name == "categorical"
-                else f"the family {self.family.name!r} needs a prior: a range for each of "
-                f"{', '.join(p.name for p in self.family.params)}."
+                else f"the family {self.family.name!r} needs a prior for each of "
+                f"{', '.join(p.name for p in self.family.params)}: a range such as "
+                f"{self.family.params[0].name}=LO:HI, or what else outsiders believe ('statveil list' shows the forms)."
             )
         object.__setattr__(self, "prior", self.prior.fit(self.family, self.known))
         self._check_not_constant()

@@ -18,7 +18,7 @@ from statveil.problem.parameters import OutsidePriorError
 from statveil.problem.secrets.quantile import Quantile
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, Blocks
-from statveil.tables.estimate import WIDENING, estimate, own_statistic, shares_of
+from statveil.tables.estimate import estimate, own_statistic, shares_of
 from statveil.tables.maps.build import RANDOM_MODES, build_map
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.maps.sampling import Counts
@@ -194,7 +194,8 @@ def column_labels(plan: Plan, column: str, type: ColumnType) -> tuple[str, ...] 
             where = "" if type.first_text is None else f" (first in row {type.first_text}: mend it or leave it empty)"
             raise ColumnError(
                 f"column {column!r} holds {_KINDS.get(type.kind, 'values of type ' + type.name)}{where}; the "
-                f"{plan.problem.secret.label} of a {family.name} column needs numbers."
+                f"{plan.problem.secret.label} of a {family.name} column needs numbers"
+                f"{', written with a decimal point and without marks between thousands' * (type.kind == 'text')}."
             )
         return None
     if type.kind not in ("text", "boolean", "integer", "float"):
@@ -263,7 +264,7 @@ def _apply(plan: Plan, column: str, params: dict[str, float], seed: int) -> Appl
         return plan.apply(params, seed=seed)
     except OutsidePriorError as error:
         raise ColumnError(
-            f"column {column!r} lies outside the stated prior: {outside(plan.problem, error)} {WIDENING}"
+            f"column {column!r} lies outside the stated prior: {outside(plan.problem, error)} {error.why}"
         ) from None
     except ProblemError as error:
         raise ColumnError(f"column {column!r} lies outside the stated prior: {error}") from None
