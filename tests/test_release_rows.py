@@ -12,6 +12,8 @@ from scipy import stats
 
 import statveil as sv
 from statveil.tables.maps.keyed import uniform_of
+from statveil.tables.preparing import prepare
+from statveil.tables.series import ColumnType
 from statveil.tables.structure.exchangeable import find_groups, find_order
 from statveil.tables.structure.group_search import Others
 from statveil.tables.structure.order_search import Order
@@ -405,3 +407,251 @@ def test_copies_of_a_32_bit_float_stay_copies(kind, known):
     np.minimum.at(spread[1], where, released)
     assert np.array_equal(*spread)
     assert len(np.unique(released.astype(np.float64))) > 0.99 * len(before) or kind is np.float32
+
+
+# --- how a value is written -------------------------------------------------------------------------
+QUOTED = ("red, dark", "green", "blue")
+QUOTES = planned(max_risk=0.2, family=sv.Categorical(labels=QUOTED), secret=sv.Fraction("green"), tolerance=0.02)
+
+
+def written_csv(path, words, *, quote=()):
+    """A CSV as programs write it: quotes where needed, and around the labels of ``quote``."""
+    fields = [f'"{word}"' if "," in word or word in quote else word for word in words]
+    path.write_text("row,x\n" + "".join(f"{row},{field}\n" for row, field in enumerate(fields)))
+    return path
+
+
+@pytest.mark.parametrize("quote", [(), ("green",), ("green", "blue"), QUOTED], ids=str)
+def test_a_label_is_written_alike_in_every_row(tmp_path, quote):
+    rng = np.random.default_rng(14)
+    words = rng.choice(QUOTED, 2_000, p=[0.5, 0.3, 0.2])
+    sv.release_file(QUOTES, written_csv(tmp_path / "in.csv", words, quote=quote), tmp_path / "out.csv", column="x")
+    texts = {line.split(",", 1)[1] for line in (tmp_path / "out.csv").read_text().splitlines()[1:]}
+    wanted = {f'"{label}"' if "," in label or len(quote) > 1 else label for label in QUOTED}
+    assert texts == wanted
+
+
+def test_quotes_do_not_count_the_rows_that_left_a_label(tmp_path):
+    """The attack: a row in quotes that needs none was 'red, dark' before."""
+    rng = np.random.default_rng(15)
+    caught = 0
+    for trial in range(12):
+        share = rng.uniform(0.2, 0.8)
+        words = rng.choice(QUOTED, 2_000, p=[0.5 * (1 - share), share, 0.5 * (1 - share)])
+        source = written_csv(tmp_path / f"in{trial}.csv", words)
+        sv.release_file(QUOTES, source, tmp_path / f"out{trial}.csv", column="x")
+        lines = (tmp_path / f"out{trial}.csv").read_text().splitlines()[1:]
+        caught += sum(line.endswith(('"green"', '"blue"')) for line in lines)
+    assert caught == 0
+
+
+@pytest.mark.parametrize("spelling", ["{:.0f}", "+{:.0f}", "{:05.0f}", '"{:.0f}"', " {:.0f} "], ids=str)
+def test_a_count_is_written_alike_whatever_it_was_before(tmp_path, spelling):
+    """Large counts spelt another way: the spelling must not stay with the row."""
+    rng = np.random.default_rng(16)
+    counts = rng.poisson(15, 1_000)
+    fields = [spelling.format(count) if count > 15 else f"{count}" for count in counts]
+    (tmp_path / "in.csv").write_text("x\n" + "\n".join(fields) + "\n")
+    sv.release_file(PLANS["unit"], tmp_path / "in.csv", tmp_path / "out.csv", column="x")
+    texts = (tmp_path / "out.csv").read_text().splitlines()[1:]
+    assert all(text == str(int(text)) for text in texts)
+
+
+def test_excel_cells_of_one_label_are_alike(tmp_path):
+    """Formats and cell types that go with a label (a number among texts, a format of its own) stay with no row."""
+    openpyxl = pytest.importorskip("openpyxl")
+    labels = ("1", "green", "blue")
+    plan = planned(max_risk=0.2, family=sv.Categorical(labels=labels), secret=sv.Fraction("green"), tolerance=0.02)
+    rng = np.random.default_rng(17)
+    book = openpyxl.Workbook()
+    book.active.append(["x"])
+    for word in rng.choice(labels, 1_500, p=[0.5, 0.3, 0.2]):
+        cell = openpyxl.cell.WriteOnlyCell(book.active, value=1 if word == "1" else str(word))
+        cell.number_format = {"1": "0.00", "green": "@", "blue": "General"}[str(word)]
+        book.active.append([cell])
+    book.save(tmp_path / "in.xlsx")
+    sv.release_file(plan, tmp_path / "in.xlsx", tmp_path / "out.xlsx", column="x")
+    cells = [row[0] for row in openpyxl.load_workbook(tmp_path / "out.xlsx").active.iter_rows(min_row=2)]
+    assert {str(cell.value) for cell in cells} == set(labels)
+    assert len({(cell.value, cell.data_type, cell.number_format) for cell in cells}) == len(labels)
+    assert len({cell.number_format for cell in cells}) == 1
+
+
+@pytest.mark.parametrize("format", ["parquet", "arrow"])
+def test_dictionaries_tell_nothing_of_the_original(tmp_path, format):
+    """The dictionary of a coded column lists the labels as they appear in the release, and none that it lacks."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(18)
+    words = ["blue", *rng.choice(LABELS, 1_999, p=[0.5, 0.3, 0.2])]
+    frame = pl.DataFrame({"x": pl.Series(words, dtype=pl.Categorical)})
+    source, target = tmp_path / f"in.{format}", tmp_path / f"out.{format}"
+    frame.write_parquet(source) if format == "parquet" else frame.write_ipc(source)
+    for seed in range(8):  # in some of them the first row changes its label
+        sv.release_file(PLANS["category"], source, target, column="x", seed=seed, overwrite=True)
+        column = (
+            pq.read_table(target, read_dictionary=["x"]) if format == "parquet" else pa.ipc.open_file(target).read_all()
+        )["x"]
+        assert column.chunk(0).dictionary.to_pylist() == list(dict.fromkeys(column.to_pylist()))
+
+
+def test_a_column_that_changes_while_it_is_read_is_refused():
+    """Between counting and preparing, the map itself looks again."""
+    rng = np.random.default_rng(19)
+    passes = iter([rng.choice(3, 800, p=[0.5, 0.3, 0.2]), *[rng.choice(3, 800, p=[0.4, 0.3, 0.3])] * 3])
+    with pytest.raises(sv.ColumnError, match="changed since its categories were counted"):
+        prepare(
+            PLANS["category"],
+            lambda labels: iter([next(passes).astype(float)]),
+            column="x",
+            type=ColumnType(kind="text", name="text"),
+        )
+
+
+# --- files ------------------------------------------------------------------------------------------
+FORMATS = ["csv", "csv.gz", "tsv", "parquet", "arrow", "xlsx"]
+
+
+def write_table(frame, path):
+    if path.suffix == ".xlsx":
+        frame.to_pandas().to_excel(path, index=False)
+    elif ".parquet" in path.name:
+        frame.write_parquet(path)
+    elif ".arrow" in path.name:
+        frame.write_ipc(path)
+    else:
+        separator = "\t" if ".tsv" in path.name else ","
+        text = frame.write_csv(separator=separator).encode()
+        if path.suffix == ".gz":
+            import gzip
+
+            text = gzip.compress(text)
+        path.write_bytes(text)
+
+
+def read_table(path):
+    if path.suffix == ".xlsx":
+        return pl.from_pandas(pd.read_excel(path, keep_default_na=False))
+    if ".parquet" in path.name:
+        return pl.read_parquet(path)
+    if ".arrow" in path.name:
+        return pl.read_ipc(path)
+    return pl.read_csv(path, separator="\t" if ".tsv" in path.name else ",")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_files_are_shuffled_by_whole_rows(tmp_path, format):
+    rng = np.random.default_rng(20)
+    frame = pl.DataFrame({"row": np.arange(900), "x": rng.poisson(12, 900), "note": rng.choice(["a", "b, c"], 900)})
+    source = tmp_path / f"in.{format}"
+    write_table(frame, source)
+    one = sv.release_file(PLANS["unit"], source, tmp_path / f"one.{format}", column="x", seed=4)
+    two = sv.release_file(PLANS["unit"], source, tmp_path / f"two.{format}", column="x", seed=4, shuffle=True)
+    plain, mixed = read_table(one.table), read_table(two.table)
+    assert mixed["row"].to_list() != plain["row"].to_list()
+    assert mixed.sort("row").equals(plain)
+    in_memory = sv.release(PLANS["unit"], frame, column="x", seed=4, shuffle=True)
+    assert mixed["row"].to_list() == in_memory["row"].to_list()  # one meaning of a seed everywhere
+    assert sv.verify_file(two.table).ok
+    assert (one.card["shuffled"], two.card["shuffled"]) == (False, True)
+
+
+def test_the_last_line_without_an_end_is_not_told(tmp_path):
+    (tmp_path / "in.csv").write_bytes(b"row,x\r\n" + b"\r\n".join(b"%d,%d" % (i, i % 7 + 9) for i in range(400)))
+    sv.release_file(
+        PLANS["unit"], tmp_path / "in.csv", tmp_path / "out.csv", column="x", shuffle=True, accept=["misfit", "groups"]
+    )
+    lines = (tmp_path / "out.csv").read_bytes().split(b"\r\n")
+    assert len(lines) == 402
+    assert not any(b"\n" in line for line in lines)
+
+
+def test_a_folder_keeps_rows_in_their_files_and_looks_at_files_as_groups(tmp_path):
+    rng = np.random.default_rng(21)
+    (tmp_path / "in").mkdir()
+    parts = {name: pl.DataFrame({"row": np.arange(500), "x": rng.poisson(12, 500)}) for name in ("a", "b", "c")}
+    for name, part in parts.items():
+        part.write_parquet(tmp_path / "in" / f"{name}.parquet")
+    sv.release_file(PLANS["unit"], tmp_path / "in", tmp_path / "out", column="x", shuffle=True)
+    for name, part in parts.items():
+        rows = pl.read_parquet(tmp_path / "out" / f"{name}.parquet")["row"].to_list()
+        assert rows != part["row"].to_list()
+        assert sorted(rows) == part["row"].to_list()
+    for name, rate in (("a", 5), ("b", 12), ("c", 25)):
+        pl.DataFrame({"x": rng.poisson(rate, 500)}).write_parquet(tmp_path / "in" / f"{name}.parquet")
+    with pytest.raises(sv.StructureError, match="the files of the folder"):
+        sv.release_file(PLANS["unit"], tmp_path / "in", tmp_path / "other", column="x", shuffle=True, accept=["misfit"])
+
+
+def test_a_table_longer_than_memory_is_shuffled_to_the_same_rows():
+    from statveil.tables.shuffling import keys_of, shuffled_frames, shuffled_order
+
+    rows = 150_000
+    frames = [pl.DataFrame({"row": np.arange(s, min(s + 65_536, rows))}) for s in range(0, rows, 65_536)]
+    keyed = [(frame, keys_of(9, index, len(frame))) for index, frame in enumerate(frames)]
+    once = np.concatenate([f["row"].to_numpy() for f in shuffled_frames(iter(keyed), rows=rows)])
+    parts = np.concatenate([f["row"].to_numpy() for f in shuffled_frames(iter(keyed), rows=rows, in_memory=20_000)])
+    assert np.array_equal(once, parts)
+    assert np.array_equal(once, shuffled_order(9, rows))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_format_sees_ids(tmp_path, format):
+    table, _ = panel("unit", 100, 8, np.random.default_rng(22))
+    source = tmp_path / f"in.{format}"
+    write_table(table.with_columns(pl.col("x").cast(pl.Int64)), source)
+    with pytest.raises(sv.StructureError, match=r"\('id'\).*--accept groups"):
+        sv.release_file(PLANS["unit"], source, tmp_path / f"out.{format}", column="x", accept=["misfit"])
+    assert not (tmp_path / f"out.{format}").exists()
+
+
+# --- what the card and the record say ---------------------------------------------------------------
+@pytest.mark.parametrize("mode", PLANS)
+def test_the_card_states_exchangeable_rows_and_what_was_checked(mode):
+    values = as_column(mode, column(mode, 1_000, np.random.default_rng(23)))
+    for shuffle in (False, True):
+        card = sv.release(PLANS[mode], values, shuffle=shuffle, details=True, accept=["misfit", "heaps"]).card
+        assert any("The rows are exchangeable" in line for line in card["assumptions"])
+        assert card["checked"][0].startswith("The rows were put" if shuffle else "The order of the rows")
+        assert any(line.startswith("Not looked at") for line in card["checked"])
+
+
+def test_a_printed_risk_is_never_below_the_risk():
+    rng = np.random.default_rng(24)
+    plan = planned(max_risk=0.227, family=sv.Location(), prior=sv.Box(mean=(0, 97)), secret=sv.Mean(), tolerance=1)
+    says = sv.release(plan, rng.normal(50, 9, 500), details=True).card["guarantee"]["says"]
+    shown = float(says.split("at most ")[1].split(" ")[0])
+    assert plan.risk <= shown < plan.risk * (1 + 1e-5)
+    assert "at best" not in says
+
+
+def test_the_holder_is_warned_when_the_model_is_not_the_column():
+    """A heavy tail under a Gaussian model: the largest value shrinks, and the rows move by more than the model says."""
+    rng = np.random.default_rng(25)
+    values = np.clip(np.rint(rng.lognormal(2.5, 1.0, 4_000)), 0, 5_000)
+    plan = planned(
+        family=sv.Gaussian(),
+        prior=sv.Box(mu=(5, 60), sigma=(5, 60)),
+        secret=sv.Mean(),
+        tolerance=0.2,
+        known=sv.Structure(minimum=0, maximum=5_000, step=1),
+    )
+    assert plan.mode == "rank"
+    done = sv.release(plan, values, details=True)
+    released = np.asarray(done.table)
+    w1 = np.abs(np.sort(values) - np.sort(released)).mean()
+    assert done.record["measured"]["w1"] == pytest.approx(w1, rel=1e-12)
+    assert done.record["measured"]["maximum"] == [values.max(), released.max()]
+    assert w1 > plan.distortion
+    assert list(done.notes) == done.record["warnings"]
+    assert len(done.notes) == 2
+    assert not any(char.isdigit() for note in done.notes for char in note)
+    with pytest.warns(UserWarning, match="stated distortion"), pytest.warns(UserWarning, match="largest value"):
+        sv.release(plan, values)
+
+
+def test_a_column_of_the_model_gives_no_warning():
+    done = sv.release(PLANS["rank"], np.random.default_rng(26).binomial(20, 0.5, 3_000), details=True)
+    assert done.notes == ()
+    assert done.record["measured"]["w1"] <= 1.1 * PLANS["rank"].distortion

@@ -25,7 +25,7 @@ MOST_LAGS = 512
 """How far apart rows are compared one by one; slower changes are found by their waves."""
 
 _CATEGORIES = 8  # the most frequent ones, each by itself; the others together
-_REORDERED, _FEWER, _LONG = 39, 19, 2**17  # reorderings, and how many of a long column
+_REORDERED = ((2**14, 199), (2**17, 39), (2**62, 19))  # up to so many rows, so many reorderings: they take time
 _FIXED_SEED = 0x5EED  # a check must say the same each time
 _NEARLY = 20  # a group of so many rows counts as equal with one odd row, and so on in proportion
 
@@ -79,7 +79,7 @@ def told_by_order(scores: Array, *, level: float, gaps: tuple[int, ...] = ()) ->
         return 0.0
     rng = np.random.default_rng(_FIXED_SEED)
     largest = found.largest.copy()
-    for _ in range(_REORDERED if rows <= _LONG else _FEWER):
+    for _ in range(_reorderings(rows)):
         likely &= _Sequence(scores[:, rng.permutation(rows)], variances, gaps).largest < largest
         if not likely.any():
             return 0.0
@@ -189,11 +189,15 @@ def equal_in_groups(values: Array, groups: NDArray[np.int64], *, least: float) -
     return excess if excess >= least and _beats_chance(seen, equal, rows) else 0.0
 
 
+def _reorderings(rows: int) -> int:
+    return next(number for most, number in _REORDERED if rows <= most)
+
+
 def _beats_chance(seen: float, statistic: Callable[[NDArray[np.int64]], float], rows: int) -> bool:
     """Whether no reordering gives as much, and what was seen is 5 of their standard deviations above their mean."""
     rng = np.random.default_rng(_FIXED_SEED)
     drawn = []
-    for _ in range(_REORDERED if rows <= _LONG else _FEWER):
+    for _ in range(_reorderings(rows)):
         drawn.append(statistic(rng.permutation(rows)))
         if drawn[-1] >= seen:
             return False
