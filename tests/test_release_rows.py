@@ -316,6 +316,18 @@ def test_large_tables_keep_whole_groups_and_bounded_memory():
     assert "('id')" in found.says
 
 
+def test_heaps_on_a_continuous_column_are_blocks_too():
+    """A fifth of the rows at multiples of 10, the others without equals: sorted rows still show where the heaps lie."""
+    rng = np.random.default_rng(27)
+    values = np.sort(np.where(rng.random(3_000) < 0.2, 10 * rng.integers(3, 12, 3_000), rng.uniform(30, 120, 3_000)))
+    order = Order()
+    order.add(values)
+    assert find_order("smooth", order)
+    loose = Order()
+    loose.add(np.sort(rng.uniform(30, 120, 3_000)))  # nothing is drawn: rows without equals keep their places
+    assert not find_order("smooth", loose)
+
+
 @pytest.mark.parametrize("mode", PLANS)
 def test_independent_rows_pass(mode):
     rng = np.random.default_rng(10)
