@@ -24,6 +24,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import statveil as sv
+from statveil.planning import MODES
 from statveil.tables.blocks import BLOCK
 
 SEED = 20_261_115
@@ -71,6 +72,8 @@ PLANS = {
     "redrawn": planned(
         family=sv.Gaussian(), prior=FAR, secret=sv.Mean(), tolerance=1, known=sv.Structure(minimum=0, step=1)
     ),
+    "jitter": located(40, 200, minimum=0, step=1),
+    "smooth": located(40, 200, minimum=0, step=1, heaps=(5,)),
     "category": shared(*LABELS),
     "switch": shared("true", "false"),
     "stars": shared("1", "2", "3"),
@@ -78,7 +81,7 @@ PLANS = {
 
 
 def test_the_plans_here_cover_every_mode():
-    assert {plan.mode for plan in PLANS.values()} == {"shift", "affine", "scale", "lattice", "unit", "rank", "category"}
+    assert {plan.mode for plan in PLANS.values()} == set(MODES)
 
 
 # --- columns ------------------------------------------------------------------------------------
@@ -137,6 +140,9 @@ COLUMNS = {
     "unit-urn": Column("urn", series(RNG.geometric(0.2, ROWS) - 1)),
     "rank": Column("rank", series(holed(RNG.binomial(20, 0.4, ROWS)), pl.Int8)),
     "rank-redrawn": Column("redrawn", series(holed(WHOLE.astype(float), special=(NAN, INF)), pl.Float64)),
+    "jitter": Column("jitter", series(holed(WHOLE), pl.Int32)),
+    "jitter-floats": Column("jitter", series(holed(WHOLE.astype(float), special=(NAN, INF)), pl.Float64)),
+    "smooth": Column("smooth", series(holed(WHOLE), pl.Int16)),
     "category": Column("category", series(WORDS)),
     "category-holes": Column("category", series(holed(WORDS))),
     "category-dictionary": Column("category", series(holed(WORDS), pl.Categorical)),
