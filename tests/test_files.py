@@ -422,7 +422,8 @@ def test_csv_keeps_every_other_byte(tmp_path):
         "-, -inf ,?,1e3,"
     ).encode()
     out = release_csv(tmp_path, raw, Affine())
-    assert out == raw.replace(b",1.10, padded", b",4.65, padded").replace(b'"2"', b'"6.0"')
+    # a number that stood in quotes by itself loses them: they would tell which one it was
+    assert out == raw.replace(b",1.10, padded", b",4.65, padded").replace(b'"2"', b"6.0")
 
 
 def test_csv_numbers_are_read_as_python_reads_them():

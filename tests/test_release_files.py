@@ -63,10 +63,12 @@ PLANS = {
     "urn": counted(sv.Geometric(), 0.05, 0.5, max_risk=0.3),
     "rank": counted(sv.Binomial(trials=20), 0.1, 0.9),
     "redrawn": planned(family=sv.Gaussian(), prior=FAR, secret=sv.Mean(), tolerance=1, known=BOUND),
+    "jitter": located(40, 200, minimum=0, step=1),
+    "smooth": located(40, 200, minimum=0, step=1, heaps=(5,)),
     "category": planned(family=sv.Categorical(labels=LABELS), secret=sv.Fraction("red"), tolerance=0.02),
 }
 CONTINUOUS = ("shift", "affine", "spread", "scale")
-RANDOM = ("unit", "urn", "rank", "redrawn", "category")
+RANDOM = ("unit", "urn", "rank", "redrawn", "jitter", "smooth", "category")
 
 
 def column(name, rng, rows=ROWS):
@@ -74,7 +76,7 @@ def column(name, rng, rows=ROWS):
     match name:
         case "scale":
             return rng.gamma(6.0, 18.0, rows)
-        case "lattice" | "redrawn":
+        case "lattice" | "redrawn" | "jitter" | "smooth":
             return np.rint(rng.normal(103, 9, rows)).astype(np.int64)
         case "cents":
             return np.rint(rng.normal(10_300, 900, rows)) / 100

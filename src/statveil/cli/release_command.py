@@ -20,9 +20,12 @@ __all__ = ["command"]
     "--accept",
     multiple=True,
     metavar="NAME",
-    help="Accept a leak by name, such as step, heaps, atoms; see docs/releasing.md.",
+    help="Accept a leak by name, such as step, order, groups; see docs/releasing.md.",
 )
 @click.option("--record", metavar="PATH", help="Keep the private record here; a later run reuses its secret seed.")
+@click.option(
+    "--shuffle", is_flag=True, help="Put all rows in a random order by the secret seed, so that it tells nothing."
+)
 @click.option("--overwrite", is_flag=True, help="Replace an existing output.")
 @click.option("--round", "digits", type=int, metavar="DIGITS", help="Decimals of the released numbers.")
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="For tests only: a seed that can be guessed.")
@@ -34,6 +37,7 @@ def command(
     column: str,
     accept: tuple[str, ...],
     record: str | None,
+    shuffle: bool,
     overwrite: bool,
     digits: int | None,
     seed: int | None,
@@ -41,7 +45,6 @@ def command(
 ) -> None:
     """Release one column of a table; all else stays as it is. OUT.card.json says how, and may be published."""
     from statveil.tables.card import card_path
-    from statveil.tables.files import open_table
     from statveil.tables.maps.build import RANDOM_MODES
     from statveil.tables.release_file import release_file
 
@@ -56,14 +59,15 @@ def command(
             round_digits=digits,
             seed=seed,
             record=record,
+            shuffle=shuffle,
             overwrite=overwrite,
             protect=[plan_file],
             progress=progress,
         )
-    notes = list(open_table(source).notes)
+    notes = list(done.notes)
     if seed is not None:
         notes.append("Made with a test seed, which anyone can guess: not for publication.")
-    elif (plan.randomised or plan.mode in RANDOM_MODES) and record is None:
+    elif (plan.randomised or shuffle or plan.mode in RANDOM_MODES) and record is None:
         notes.append("No --record was kept: another release of this column would draw anew, and two can be averaged.")
     card = str(card_path(done.table))
     if as_json:
@@ -77,6 +81,7 @@ def command(
                 "risk": plan.risk,
                 "risk_kind": plan.risk_kind,
                 "distortion": plan.distortion,
+                "shuffled": shuffle,
                 "accepted": [leak["name"] for leak in done.card["accepted_leaks"]],
                 "notes": notes,
             }

@@ -11,6 +11,8 @@ from typing import Any
 from statveil.errors import FileError, StatveilError
 from statveil.mechanisms.cells import Cells
 from statveil.planning import Plan
+from statveil.rounding import shown_up
+from statveil.tables.maps.build import RANDOM_MODES
 from statveil.tables.verification import LEAKS
 
 __all__ = ["FORMAT", "VERSION", "card_path", "make_card", "plan_of", "read_card"]
@@ -49,12 +51,14 @@ def make_card(
             "tolerance": problem.tolerance,
             "distortion": plan.distortion,
             "distance": problem.distance,
+            "distortion_says": _distortion(plan),
             "says": f"Under the stated prior, anyone who sees the released column and knows this plan guesses the "
-            f"original's {problem.secret.label} within {problem.tolerance:g} with probability {plan.risk:.6g} "
-            f"({plan.risk_kind}) at best.{_but(plan, accepted)}",
+            f"original's {problem.secret.label} within {problem.tolerance:g} with probability at most "
+            f"{shown_up(plan.risk)} ({plan.risk_kind}).{_but(plan, accepted)}",
         },
         "declared": problem.known.to_json(),
-        "assumptions": _assumptions(plan),
+        "assumptions": _assumptions(plan, shuffled),
+        "checked": _checked(plan, shuffled),
         "accepted_leaks": [{"name": name, "says": LEAKS[name]} for name in accepted],
         "rounded_to_digits": round_digits,
         "test_seed": test_seed,
@@ -108,7 +112,33 @@ def _but(plan: Plan, accepted: tuple[str, ...]) -> str:
     return but
 
 
-def _assumptions(plan: Plan) -> list[str]:
+def _distortion(plan: Plan) -> str:
+    """What the number is, which not everyone would guess."""
+    what = "W1 distance" if plan.problem.distance == "w1" else "total variation distance"
+    says = f"The largest {what} between the model at the true and at the released parameters: at most "
+    says += f"{shown_up(plan.distortion)}."
+    if plan.mode in RANDOM_MODES:
+        says += " The rows of a column whose shape is not the model's may change by more; its holder was told."
+    return says
+
+
+def _checked(plan: Plan, shuffled: bool) -> list[str]:
+    """What was looked at of the rows before the release, and what was not: the same words for every table."""
+    if plan.mode not in RANDOM_MODES:
+        return ["Neither the order of the rows nor other columns matter to this mode: equal values stay equal."]
+    order = (
+        "The rows were put in a random order by the secret seed."
+        if shuffled
+        else "The order of the rows: trends, likeness of rows up to 512 apart, cycles."
+    )
+    return [
+        order,
+        "Every other column by itself: whether its groups have like values, whether sorting by it orders the values.",
+        "Not looked at: two or more columns together, other tables, what is too weak to show in this many rows.",
+    ]
+
+
+def _assumptions(plan: Plan, shuffled: bool) -> list[str]:
     known = plan.problem.known
     lines = [
         "Outsiders believe no more than the stated prior; someone who knows more guesses better.",
@@ -120,9 +150,11 @@ def _assumptions(plan: Plan) -> list[str]:
         lines.append("Nobody knows a bound, a step or a frequent value of such columns: none was declared.")
     if plan.mode == "lattice" and not known.heaps:
         lines.append("No multiples of the step are favourites, not even slightly: none were declared.")
-    if plan.mode in ("category", "unit"):
+    if plan.mode in RANDOM_MODES:
+        told = "no other column tells" if shuffled else "neither their order nor another column tells"
         lines.append(
-            "Neither the order of the rows nor another column tells a row's value: changed rows would stick out."
+            f"The rows are exchangeable: {told} a row's value. This mode draws row by row, and whoever knows which "
+            "rows were alike sees what was drawn."
         )
     if plan.problem.family.discrete and plan.problem.secret.kind in ("mean", "fraction"):
         lines.append("The risk is that of a long table; in one of n rows it is larger by 1 part in 2 x tolerance x n.")
@@ -143,7 +175,6 @@ def _assumptions(plan: Plan) -> list[str]:
         lines.append("The release was drawn at random, once; the seed is secret.")
     if plan.mode == "rank":
         lines.append("The column was redrawn from the stated model; only the order of its rows is the original's.")
-        lines.append("The distortion is that between members of the family; a column of another shape changes more.")
     if plan.mode in ("jitter", "smooth"):
         lines.append("That the rows tell no more than their mean was measured against attackers, not proven.")
     if plan.mode == "unit":

@@ -18,6 +18,7 @@ from statveil.problem.parameters import OutsidePriorError
 from statveil.problem.secrets.quantile import Quantile
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, Blocks
+from statveil.tables.change import measure_change
 from statveil.tables.estimate import estimate, own_statistic, shares_of
 from statveil.tables.maps.build import RANDOM_MODES, build_map
 from statveil.tables.maps.column_map import ColumnMap
@@ -53,7 +54,9 @@ class Prepared:
     seed: int
     test_seed: bool
     facts: dict[str, Any]
-    """What the private record keeps: estimates, released parameters, bin, coefficients."""
+    """What the private record keeps: estimates, released parameters, bin, coefficients, how far the rows moved."""
+    warnings: tuple[str, ...] = ()
+    """What the holder should know before publishing."""
 
 
 def new_seed() -> int:
@@ -94,8 +97,10 @@ def prepare(
     def exchangeable() -> list[Finding]:
         if not rows_drawn:
             return []
-        in_order = [] if shuffled else find_order(plan.mode, order)
-        return [*in_order, *_groups(plan, order, None if beside is None else beside(labels))]
+        # these searches take time, so what is accepted anyway is not looked for
+        in_order = [] if shuffled or "order" in accepted else find_order(plan.mode, order)
+        rows = None if beside is None or "groups" in accepted else beside(labels)
+        return [*in_order, *([] if rows is None else _groups(plan, order, rows))]
 
     counts: Counts | None = None
     if labels is not None:
@@ -143,13 +148,20 @@ def prepare(
             f"column {column!r} is written with {type.scale} decimals, but the plan moves by multiples of "
             f"{plan.problem.known.spacing:g}; declare the step that the column has, or write it with more decimals."
         )
+    facts = _facts(plan, measured, statistic, params, applied, column_map, found)
+    told: tuple[str, ...] = ()
+    if rows_drawn and labels is None:
+        change = measure_change(blocks, column_map)
+        told = change.warnings(plan)
+        facts |= {"measured": change.to_json(), "warnings": list(told)}
     return Prepared(
         column_map=column_map,
         labels=labels,
         accepted=accepted,
         seed=chosen,
         test_seed=seed is not None,
-        facts=_facts(plan, measured, statistic, params, applied, column_map, found),
+        facts=facts,
+        warnings=told,
     )
 
 
@@ -225,10 +237,8 @@ def _few_rows(plan: Plan, rows: int) -> list[Finding]:
     return [Finding(name="few-rows", values=(), flag="", says=says)]
 
 
-def _groups(plan: Plan, order: Order, rows: Beside | None) -> list[Finding]:
+def _groups(plan: Plan, order: Order, rows: Beside) -> list[Finding]:
     """Whether another column tells the rows, where there are others."""
-    if rows is None:
-        return []
     others = Others(categories=plan.mode == "category")
     for values, columns in rows:
         if not columns:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, overload
@@ -31,11 +32,14 @@ class Release:
         How it was released, with the guarantee and its assumptions. Public.
     record : dict
         True statistic, coefficients and secret seed. Private: never share it.
+    notes : tuple of str
+        What the holder should know before publishing: what of a file was not carried over, and warnings.
     """
 
     table: Any
     card: dict[str, Any]
     record: dict[str, Any]
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Release(table={type(self.table).__name__}, mode={self.card['mode']!r}, record=<private>)"
@@ -140,6 +144,8 @@ def release(
     release_rows = mapped(prepared.column_map, prepared.labels, round_digits)
     released = frame.released(release_rows, shuffle=prepared.seed if shuffle else None)
     if not details:
+        for warning in prepared.warnings:
+            warnings.warn(warning, stacklevel=2)
         return released
     card = make_card(
         plan,
@@ -149,4 +155,5 @@ def release(
         test_seed=prepared.test_seed,
         shuffled=shuffle,
     )
-    return Release(table=released, card=card, record=make_record(plan, prepared, column=column, sha256=sha256))
+    facts = make_record(plan, prepared, column=column, sha256=sha256)
+    return Release(table=released, card=card, record=facts, notes=prepared.warnings)

@@ -131,7 +131,7 @@ def release_file(
     except BaseException:
         _remove(work, out)
         raise
-    return Release(table=out, card=card, record=facts)
+    return Release(table=out, card=card, record=facts, notes=(*table.notes, *prepared.warnings))
 
 
 def hash_file(path: Path) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,17 +10,22 @@ import polars as pl
 from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
+from statveil.tables.blocks import Array
 from statveil.tables.frames.arrow_table import from_arrow
 from statveil.tables.frames.frame import Frame
 from statveil.tables.frames.kinds import is_a
 from statveil.tables.frames.plain import ListFrame
-from statveil.tables.series import ColumnType
+from statveil.tables.series import ColumnType, label_values
 
 __all__ = ["PandasFrame", "PandasSeries"]
 
 
 class PandasSeries(Frame):
     """A single pandas series."""
+
+    def __init__(self, native: Any, column: Any) -> None:
+        super().__init__(native, column)
+        self._labels: Sequence[str] | None = None
 
     @classmethod
     def takes(cls, native: Any) -> bool:
@@ -51,6 +56,10 @@ class PandasSeries(Frame):
             return ListFrame(listed, None).series().alias(name)
         raise ColumnError(f"column {name!r} has the type {dtype}, which holds neither numbers nor categories.")
 
+    def blocks(self, labels: Sequence[str] | None) -> Iterator[Array]:
+        self._labels = labels
+        return super().blocks(labels)
+
     def others(self) -> Mapping[str, pl.Series]:
         return _index_columns(self.native.index)
 
@@ -73,7 +82,7 @@ class PandasSeries(Frame):
         same = released.dtype == self.series().dtype
         values: Any
         if isinstance(dtype, pd.CategoricalDtype):
-            values = pd.Categorical(released.to_list(), dtype=_with_categories(dtype, released))
+            values = pd.Categorical(released.to_list(), dtype=self._categories(dtype, released))
         elif _arrow_backed(dtype):
             arrow = released.to_arrow()
             target = dtype if same else pd.ArrowDtype(arrow.type)
@@ -94,6 +103,11 @@ class PandasSeries(Frame):
             values = kind(numbers, missing)
         fresh = pd.Series(values, index=column.index, name=column.name, copy=False, dtype=values.dtype)
         return self.assembled(fresh)
+
+    def _categories(self, dtype: Any, released: pl.Series) -> Any:
+        if self._labels is None:
+            return _with_categories(dtype, released.drop_nulls().unique().sort().to_list())
+        return _with_categories(dtype, label_values(self._labels, released.dtype).to_list())
 
     def assembled(self, fresh: Any) -> Any:
         """The released object, from its released column."""
@@ -156,10 +170,16 @@ def _arrow_backed(dtype: Any) -> bool:
     return type(dtype).__name__ == "ArrowDtype"
 
 
-def _with_categories(dtype: Any, released: pl.Series) -> Any:
-    """The type with the released labels that it does not have yet."""
+def _with_categories(dtype: Any, labels: list[Any]) -> Any:
+    """The type with all of the plan's categories, in the plan's order.
+
+    Which of them the original had, or in which order they were met, would tell something of it. An order that was
+    declared is kept; it must have them all.
+    """
     import pandas as pd
 
-    labels = released.drop_nulls().unique(maintain_order=True)
-    extra = [label for label in labels.to_list() if label not in dtype.categories]
-    return pd.CategoricalDtype([*dtype.categories, *extra], ordered=dtype.ordered) if extra else dtype
+    if not dtype.ordered:
+        return pd.CategoricalDtype([*labels, *(one for one in dtype.categories if one not in labels)])
+    if not set(labels) <= set(dtype.categories):
+        raise ColumnError("an ordered category type lacks some of the plan's categories; add them to it, in order.")
+    return dtype

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from statveil.tables.blocks import Array
-from statveil.tables.maps.column_map import ColumnMap, stream
+from statveil.tables.maps.column_map import ColumnMap
+from statveil.tables.maps.keyed import uniform_of
 
 __all__ = ["Affine", "Quiet", "smeared"]
 
-_JITTER = 0x40  # purpose of the random stream
 _MOVED, _STRETCHED = 49, 36  # significant bits that are released of 53
 
 
@@ -53,13 +53,14 @@ class Quiet:
         return short
 
 
-def smeared(values: Array, seed: int, index: int, *, fixed: float | None) -> Array:
+def smeared(values: Array, seed: int, *, fixed: float | None) -> Array:
     """Values that are 32-bit floats, each moved to a random place in its own cell; all others as they are.
 
     Only 2^23 such floats lie between a number and its double: few enough to try every factor until one explains a
     column of thousands. A jitter of exactly one cell, half a unit of the last bit either way, makes them continuous,
     and the traces of the cells vanish (the Fourier transform of the cell is 0 at every frequency of the lattice).
-    It goes row by row: one corrected value in a column of 32-bit floats must not leave the others bare. The fixed
+    It goes value by value: one corrected value in a column of 32-bit floats must not leave the others bare, and copies
+    of one value stay copies, or the distance of two copies would tell how wide their cell is after the map. The fixed
     point of a scaling stays where it is, and nothing crosses it.
     """
     with np.errstate(over="ignore", invalid="ignore"):
@@ -68,7 +69,7 @@ def smeared(values: Array, seed: int, index: int, *, fixed: float | None) -> Arr
         if not exact.any():
             return values
         cell = np.where(exact, np.spacing(np.abs(short)), 0.0).astype(np.float64)
-    moved = values + (stream(seed, _JITTER, index).random(len(values)) - 0.5) * cell
+    moved = values + (uniform_of(values, seed) - 0.5) * cell
     if fixed is None:
         return moved
     held = np.where(values > fixed, np.maximum(moved, fixed), np.minimum(moved, fixed))
@@ -87,7 +88,7 @@ class Affine(ColumnMap):
     seed: int | None = None
 
     def block(self, values: Array, index: int) -> Array:
-        start = values if self.seed is None else smeared(values, self.seed, index, fixed=self.fixed)
+        start = values if self.seed is None else smeared(values, self.seed, fixed=self.fixed)
         with np.errstate(over="ignore", invalid="ignore"):
             moved = start - self.pivot
             moved *= self.factor

@@ -33,17 +33,17 @@ class Lattice(ColumnMap):
 
     def block(self, values: Array, index: int) -> Array:
         with np.errstate(invalid="ignore"):
-            moved = self._heaped(values, index) if self.step is None else self._placed(values, self.step, self.offset)
+            moved = self._heaped(values) if self.step is None else self._placed(values, self.step, self.offset)
         return np.where(np.isfinite(values), moved, values)
 
     def _placed(self, values: Array, step: float, offset: float) -> Array:
         place = np.rint((values - offset) / step)
         return on_lattice(place + round(self.steps * self.spacing / step), step, offset)
 
-    def _heaped(self, values: Array, index: int) -> Array:
+    def _heaped(self, values: Array) -> Array:
         """Heaps on a continuous column: heaped rows by their place, the rest by a plain move."""
         assert self.heap is not None
-        start = values if self.seed is None else smeared(values, self.seed, index, fixed=None)
+        start = values if self.seed is None else smeared(values, self.seed, fixed=None)
         loose = self.quiet(start + self.steps * self.spacing)
         slack = np.maximum(1e-6 * self.heap, 2.0**-22 * np.abs(values))
         heaped = np.abs(values - self.heap * np.rint(values / self.heap)) <= np.minimum(slack, 0.01 * self.heap)

@@ -13,6 +13,8 @@ with one value each. A group that is merely more alike than others tells little,
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from statveil.tables.blocks import Array
@@ -60,9 +62,11 @@ def find_groups(mode: str, order: Order, others: Others) -> list[Finding]:
 
 def _least(values: Array, rows: int) -> float:
     """The least share that tells where blocks of equal rows begin."""
-    if not len(values):
-        return 1.0
     _, counts = np.unique(values, return_counts=True)
-    blocks = 1 / float(((counts / len(values)) ** 2).sum())
-    odds = _EVIDENCE * blocks * blocks / max(rows, 1)
+    tied = counts[counts > 1]
+    if not len(tied):  # rows without equals keep their order, and nothing is drawn
+        return math.inf
+    part = float(tied.sum())
+    blocks = part * part / float((tied.astype(np.float64) ** 2).sum())
+    odds = _EVIDENCE * blocks * blocks / (part / len(values) * rows)
     return odds / (1 + odds)

@@ -146,9 +146,8 @@ def _order_of(column: pl.Series) -> NDArray[np.float64]:
         if dtype == pl.Boolean or not (dtype.is_numeric() or dtype.is_temporal() or dtype == pl.String):
             return np.full(len(column), np.nan)
         if dtype == pl.String:
-            plain = column.cast(pl.Float64, strict=False)
             digits = column.str.replace_all(_DIGITS, "").cast(pl.Float64, strict=False)
-            column = digits if plain.null_count() > column.null_count() else plain
+            column = column.str.strip_chars().cast(pl.Float64, strict=False).fill_null(digits)
         elif dtype.is_temporal():
             column = column.to_physical()
         return np.asarray(column.cast(pl.Float64, strict=False).to_numpy(), dtype=np.float64)

@@ -25,7 +25,7 @@ MOST_LAGS = 512
 """How far apart rows are compared one by one; slower changes are found by their waves."""
 
 _CATEGORIES = 8  # the most frequent ones, each by itself; the others together
-_REORDERED, _FEWER, _LONG = 99, 19, 2**17  # reorderings, and how many of a long column
+_REORDERED = ((2**14, 199), (2**17, 39), (2**62, 19))  # up to so many rows, so many reorderings: they take time
 _FIXED_SEED = 0x5EED  # a check must say the same each time
 _NEARLY = 20  # a group of so many rows counts as equal with one odd row, and so on in proportion
 
@@ -35,6 +35,8 @@ def scores_of(values: Array, *, categories: bool) -> Array:
 
     They are scaled so that the sum of the products of two independent rows has variance 1.
     """
+    if not len(values):
+        return np.zeros((1, 0))
     _, code, counts = np.unique(values, return_inverse=True, return_counts=True)
     if not categories:
         ranks = np.cumsum(counts) - 0.5 * (counts - 1)
@@ -46,7 +48,7 @@ def scores_of(values: Array, *, categories: bool) -> Array:
         present = np.unique(label[code])
         scores = (label[code][None, :] == present[:, None]).astype(np.float64)
         scores -= scores.mean(axis=1, keepdims=True)
-    size = math.sqrt(float(np.sqrt(((scores @ scores.T / max(len(values), 1)) ** 2).sum())))
+    size = math.sqrt(float(np.sqrt(((scores @ scores.T / len(values)) ** 2).sum())))
     return np.asarray(scores / size if size else scores)
 
 
@@ -64,8 +66,10 @@ def told_by_order(scores: Array, *, level: float, gaps: tuple[int, ...] = ()) ->
         Where rows were left out: rows before and after such a place are not compared.
     """
     rows = scores.shape[1]
+    if rows < 10:
+        return 0.0
     variances = (scores * scores).mean(axis=1)
-    if rows < 10 or not variances.sum():
+    if not variances.sum():
         return 0.0
     scores, variances = scores[variances > 0], variances[variances > 0]
     found = _Sequence(scores, variances, gaps)
@@ -75,7 +79,7 @@ def told_by_order(scores: Array, *, level: float, gaps: tuple[int, ...] = ()) ->
         return 0.0
     rng = np.random.default_rng(_FIXED_SEED)
     largest = found.largest.copy()
-    for _ in range(_REORDERED if rows <= _LONG else _FEWER):
+    for _ in range(_reorderings(rows)):
         likely &= _Sequence(scores[:, rng.permutation(rows)], variances, gaps).largest < largest
         if not likely.any():
             return 0.0
@@ -185,11 +189,15 @@ def equal_in_groups(values: Array, groups: NDArray[np.int64], *, least: float) -
     return excess if excess >= least and _beats_chance(seen, equal, rows) else 0.0
 
 
+def _reorderings(rows: int) -> int:
+    return next(number for most, number in _REORDERED if rows <= most)
+
+
 def _beats_chance(seen: float, statistic: Callable[[NDArray[np.int64]], float], rows: int) -> bool:
     """Whether no reordering gives as much, and what was seen is 5 of their standard deviations above their mean."""
     rng = np.random.default_rng(_FIXED_SEED)
     drawn = []
-    for _ in range(_REORDERED if rows <= _LONG else _FEWER):
+    for _ in range(_reorderings(rows)):
         drawn.append(statistic(rng.permutation(rows)))
         if drawn[-1] >= seen:
             return False

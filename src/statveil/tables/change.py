@@ -1,0 +1,75 @@
+"""How far the rows really moved, for the holder alone: what is stated is about the model, not about one column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from statveil.planning import Plan
+from statveil.tables.blocks import Blocks
+from statveil.tables.maps.column_map import ColumnMap
+from statveil.tables.structure.sampler import Sampler
+
+__all__ = ["Change", "measure_change"]
+
+_BEYOND = 1.1  # times the stated distortion
+_FAR = 0.2  # of the column's range
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """The distance between the original and the released column. Private."""
+
+    w1: float
+    rows: int
+    """Rows that it was worked out from: all up to a million, a sample beyond."""
+    minimum: tuple[float, float]
+    maximum: tuple[float, float]
+    """Before and after, of all rows."""
+
+    def to_json(self) -> dict[str, Any]:
+        """For the private record."""
+        return {"w1": self.w1, "rows": self.rows, "minimum": list(self.minimum), "maximum": list(self.maximum)}
+
+    def warnings(self, plan: Plan) -> tuple[str, ...]:
+        """What the holder should know, without a number of the column."""
+        found = []
+        if plan.problem.distance == "w1" and self.w1 > _BEYOND * plan.distortion:
+            found.append(
+                "The released column lies farther from the original than the stated distortion, which is about the "
+                "model: the column's shape is not the model's. The private record says how far."
+            )
+        allowed = _FAR * (self.maximum[0] - self.minimum[0]) + 2 * plan.distortion
+        if any(abs(after - before) > allowed for before, after in (self.minimum, self.maximum)):
+            found.append(
+                "The smallest or the largest value changed by much, as the model's ends are not the column's. The "
+                "private record has both."
+            )
+        return tuple(found)
+
+
+def measure_change(blocks: Blocks, column_map: ColumnMap) -> Change:
+    """One pass over the column before and after its map."""
+    samples = Sampler(), Sampler()
+    ends: list[list[float]] = [[], [], [], []]
+    start = 0
+    for index, before in enumerate(blocks()):
+        finite = np.isfinite(before)
+        after = column_map.block(before, index)
+        for sampler, values in zip(samples, (before, after), strict=True):
+            sampler.add(np.where(finite, values, np.nan), start)  # the same rows of both
+        if finite.any():
+            for place, end in enumerate((before[finite].min(), after[finite].min())):
+                ends[place].append(float(end))
+            for place, end in enumerate((before[finite].max(), after[finite].max()), 2):
+                ends[place].append(float(end))
+        start += len(before)
+    one, two = (np.sort(sampler.values) for sampler in samples)
+    return Change(
+        w1=float(np.abs(one - two).mean()),
+        rows=len(one),
+        minimum=(min(ends[0]), min(ends[1])),
+        maximum=(max(ends[2]), max(ends[3])),
+    )
