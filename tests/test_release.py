@@ -148,7 +148,8 @@ def test_the_best_guess_from_a_released_table_is_as_good_as_the_plan_says():
     shape = rng.gamma(2.0, 30.0, 60)
     for _ in range(trials):
         values = shape + rng.uniform(0, 200) - shape.mean()
-        hits += abs(sv.release(plan, values).mean() - values.mean()) <= plan.problem.tolerance
+        released = sv.release(plan, values, accept=["bounds"])  # some of the places end near 0 by chance
+        hits += abs(released.mean() - values.mean()) <= plan.problem.tolerance
     half = 3.3 * math.sqrt(plan.risk * (1 - plan.risk) / trials)
     assert abs(hits / trials - plan.risk) <= half
 
@@ -332,7 +333,7 @@ def test_the_card_holds_nothing_computed_from_the_data():
     cards = []
     for _ in range(3):
         values = np.where(rng.random(700) < 0.3, rng.uniform(50, 90), rng.gamma(2.0, 30.0, 700))
-        cards.append(json.dumps(sv.release(plan, values, accept=["atoms"], details=True).card))
+        cards.append(json.dumps(sv.release(plan, values, accept=["atoms", "bounds", "filled"], details=True).card))
     assert cards[0] == cards[1] == cards[2]
 
 

@@ -46,15 +46,15 @@ LEAKS = {
     "ratios": "Many values are ratios of small whole numbers, which was not declared. Single values may tell the map.",
     "order": "The order of the rows tells their values. Rows that were drawn one by one stick out of it.",
     "groups": "Other columns tell the values of the rows. Rows that were drawn one by one stick out of their groups.",
-    "rough": "Some places of the lattice are used more often than their neighbours, which was not declared. Someone who "
-    "knows the pattern learns how far it moved.",
+    "rough": "Some places of the lattice are used more often than their neighbours, which was not declared. Someone "
+    "who knows the pattern learns how far it moved.",
     "digits": "Larger values are rounded more coarsely. Where the step changes may tell how far the values moved.",
     "transform": "Values are logarithms, powers or the like of round numbers. Someone who knows that may learn how far "
     "they moved.",
     "repeats": "Rows choose among few values. Someone who knows the values learns how far they moved.",
-    "bounds": "The values end at a natural bound that was not declared. Someone who knows it learns how far they moved.",
-    "filled": "One value occurs often, which was not declared, as where gaps were filled. Someone who knows why may learn "
-    "the hidden statistic.",
+    "bounds": "The values end at a natural bound, which was not declared. Someone who knows it learns the move.",
+    "filled": "One value occurs often, which was not declared, as where gaps were filled. Someone who knows why may "
+    "learn the hidden statistic.",
     "few-rows": "The table has so few rows that its statistic can take few values only. The stated risk is too low.",
     "misfit": "The counts do not follow the stated family. The stated risk is proven only for columns that do.",
 }
@@ -217,8 +217,9 @@ def name_filled(found: list[Finding], statistics: tuple[float, ...], tolerance: 
             continue
         named += atom_findings([value for value in finding.values if value not in near])
         says = (
-            "one value, close to the statistic that is to be hidden, occurs far more often than values nearby, as where "
-            "gaps were filled with the mean; where the peak lies in the release shows the map: leave the gaps empty."
+            "one value, close to the statistic that is to be hidden, occurs far more often than values nearby, as "
+            "where gaps were filled with the mean; where the peak lies in the release shows the map: leave the gaps "
+            "empty."
         )
         named.append(Finding(name="filled", values=(), flag="", says=says))
     return named

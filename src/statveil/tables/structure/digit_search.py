@@ -11,8 +11,9 @@ __all__ = ["significant_digits"]
 
 CONFORM = 0.99
 """Share of the values that must have no more digits than the others."""
+_DECIMALS = frozenset(10.0**power for power in range(16))
 _LUCK = 3.0  # powers of ten of luck that a column of one step everywhere would need
-_FINE = 3  # values that use the last decimal, at least: else they are exceptions from a coarser step
+_FULL = 3  # values of one length that use all digits, at least: else they are exceptions
 
 
 def significant_digits(values: Array, lattice: Lattice) -> int | None:
@@ -23,9 +24,10 @@ def significant_digits(values: Array, lattice: Lattice) -> int | None:
     >>> significant_digits(values, find_lattice(values, len(values), 53))
     2
     """
-    if lattice.up != 1.0 or not lattice.anchored or float(np.max(np.abs(lattice.index))) >= 1e15:
+    decimal = float(lattice.down) in _DECIMALS and lattice.up == int(lattice.up)
+    if not decimal or not lattice.anchored or float(np.max(np.abs(lattice.index))) * lattice.up >= 1e15:
         return None
-    whole = np.abs(lattice.index[lattice.index != 0])
+    whole = np.abs(lattice.index[lattice.index != 0]) * int(lattice.up)
     if len(whole) < 6:
         return None
     length = np.floor(np.log10(whole.astype(np.float64)) + 1e-12).astype(np.int64) + 1
@@ -33,7 +35,11 @@ def significant_digits(values: Array, lattice: Lattice) -> int | None:
     for power in range(1, 16):
         zeros += whole % 10**power == 0
     digits = int(np.quantile(length - zeros, CONFORM, method="higher"))
-    coarse = length > digits
-    luck = float(np.sum((length - digits)[coarse & (length - zeros <= digits)]))
-    fine = int(np.sum(~coarse & (zeros == 0)))
-    return digits if luck >= _LUCK and fine >= _FINE else None
+    # Two lengths of number that use all the digits: then one of them is rounded ten times or more as coarsely.
+    lengths, often = np.unique(length[length - zeros == digits], return_counts=True)
+    lengths = lengths[often >= _FULL]
+    if len(lengths) < 2:
+        return None
+    extra = np.maximum(length - lengths[0], 0)
+    luck = float(np.sum(extra[length - zeros <= digits]))
+    return digits if luck >= _LUCK else None

@@ -35,7 +35,7 @@ class Finding:
     name : str
         ``step``, ``heaps``, ``atoms``, ``misfit`` and so on: a name of :data:`statveil.tables.verification.LEAKS`.
     values : tuple of float
-        The step; the periods of the heaps; the atoms, the most frequent first; nothing where no value could be declared.
+        The step; the periods of the heaps; the atoms, the most frequent first; nothing where none can be declared.
     flag : str
         What to add to ``--known``, such as ``step=1``, ``heaps=5`` or ``atoms=0/30``.
     says : str
@@ -253,8 +253,8 @@ def _rough() -> list[Finding]:
 
 def _digits(number: int) -> list[Finding]:
     says = (
-        f"the values have {number} significant digits, so larger ones are rounded more coarsely; where the step changes "
-        "shows how far the column moved: round all of it to the coarsest step."
+        f"the values have {number} significant digits, so larger ones are rounded more coarsely; where the step "
+        "changes shows how far the column moved: round all of it to the coarsest step."
     )
     return [Finding(name="digits", values=(), flag="", says=says)]
 

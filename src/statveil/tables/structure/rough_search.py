@@ -1,8 +1,8 @@
 """Roughness of a column on a lattice: waves of any period, and places that do not fit in with their neighbours.
 
-A rounded conversion (2.54 cm per inch, rounded to 0.1 cm) leaves the lattice of the printed digits, but uses its places
-in a pattern whose period is no whole number of steps. When the column moves, the pattern moves with it. No list of units
-can be complete, so every period is looked at, and then every place beside its neighbours.
+A rounded conversion (2.54 cm per inch, rounded to 0.1 cm) leaves the lattice of the printed digits, but uses its
+places in a pattern whose period is no whole number of steps. When the column moves, the pattern moves with it. No list
+of units can be complete, so every period is looked at, and then every place beside its neighbours.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LUCK = 0.005
 PERIODS = 6
 """Fewer periods than this in the bulk are part of the shape."""
 UNITS = (2.54, 0.3048, 30.48, 0.9144, 1.609344, 0.45359237, 28.349523125, 3.785411784, 5 / 9, 4.184, 6.35029318, 1 / 3)
-"""Inches, feet, yards, miles, pounds, ounces, gallons, degrees Fahrenheit, calories, stones, thirds, in what replaced them."""
+"""Inches, feet, yards, miles, pounds, ounces, gallons, degrees Fahrenheit, calories, stones, thirds: metric."""
 _SURE_UNIT = 3.5  # standard errors, for a dozen units and powers of ten of them
 _MOST_PLACES = 2**21  # beyond, only transforms with known units are looked for
 _ABOVE_SHAPE = 6.0  # times the power of the shape itself
@@ -90,7 +90,7 @@ def _faded(index: Whole, rows: Array) -> tuple[Array, float]:
 
 
 def _in_known_unit(index: Whole, weights: Array, noise: float, lattice: Lattice, span: int) -> bool:
-    """Whether values lie near multiples of a common unit, which is less to ask than any wave: the place is known too."""
+    """Whether values lie near multiples of a common unit. Unlike any wave's, its place is known, so less is asked."""
     if not lattice.anchored:
         return False
     step = lattice.step
