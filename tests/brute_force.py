@@ -1,11 +1,12 @@
 """The risk of bins and combs by brute force: lines, pieces and windows on plain grids, nothing of the accounting.
 
-Only what a plan publishes is used: the mechanism's numbers, the prior's and the tolerance. Densities come from SciPy, and
-the layout of combs is written down anew from docs/theory.md.
+Only what a plan publishes is used: the mechanism's numbers, the prior's and the tolerance. Densities come from SciPy,
+and the layout of combs is written down anew from docs/theory.md.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -91,7 +92,7 @@ def risk(plan, *, lines=600, nodes=1501, residues=48):
             count = math.ceil((high - low) / data["width"]) + 2
             inner = data["origin"] + data["width"] * np.arange(first, first + count) - at
             cuts = np.unique(np.concatenate([[low], inner[(inner > low) & (inner < high)], [high]]))
-            pieces = list(zip(cuts[:-1], cuts[1:], strict=True))
+            pieces = list(itertools.pairwise(cuts))
         else:
             count, block, spacing, rest = layout(high - low, data["teeth"], data["extent"], data["window"])
             starts = [low + i * block for i in range(count)]

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
+
+import numpy as np
 
 from statveil.errors import ProblemError
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import Form, LocationScale
+from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 
 __all__ = ["Treatment", "mode_of", "treatment"]
 
+_MOST_BEYOND = 0.16
+"""Largest share of a model beyond a declared bound where the column is drawn from the model: one standard deviation."""
 _FEWEST_STEPS, _MANY_STEPS, _HEAPS = 3, 30, 6
 """Steps between bound and mean for any map and for ``jitter``; periods of a heap between them for ``smooth``."""
 
@@ -31,6 +37,7 @@ def treatment(problem: Problem) -> Treatment:
     if spacing is None and not known.fixed_points:
         return Treatment(kind="free")
     if not isinstance(family, LocationScale):
+        _check_model(problem)
         return Treatment(kind="free")
     if spacing is not None and not known.fixed_points and _can_shift(problem, family):
         return Treatment(kind="lattice", step=spacing)
@@ -38,7 +45,40 @@ def treatment(problem: Problem) -> Treatment:
         return Treatment(kind="scale", about=known.fixed_points[0])
     if family.name == "location" and not family.settings():
         return _shape_kept(problem)
+    _check_model(problem)
     return Treatment(kind="rank")
+
+
+def _check_model(problem: Problem) -> None:
+    """Refuse to draw a column from a model that contradicts a declared bound.
+
+    What lies beyond the bound would be put onto it: the released column would have other statistics than the plan
+    promises, and an attacker who knows the bound would not believe the prior where the model contradicts it.
+    """
+    known, family = problem.known, problem.family
+    if not isinstance(problem.prior, Box):
+        return
+    axes = problem.prior.axes
+    for ends in itertools.product(*({axis.low, axis.high} for axis in axes.values())):
+        params = dict(zip(axes, ends, strict=True))
+        if not bool(problem.support.contains(params)):
+            continue
+        for side, bound in (("minimum", known.minimum), ("maximum", known.maximum)):
+            if bound is None:
+                continue
+            # at the bound itself a column may lie
+            below = side == "minimum"
+            at = np.nextafter(bound, -np.inf) if below else bound
+            share = float(family.cdf(at, params))
+            beyond = share if below else 1 - share
+            if beyond > _MOST_BEYOND:
+                where = ", ".join(f"{name}={value:g}" for name, value in params.items())
+                raise ProblemError(
+                    f"at {where}, which the prior allows, the {family.name} model has {beyond:.0%} of its values "
+                    f"beyond the known {side} {bound:g}, and the column would be drawn from that model; at most "
+                    f"{_MOST_BEYOND:.0%} may lie there. Narrow the prior (for a location and a scale: keep the mean "
+                    "one standard deviation inside the bound), or use a family that ends at the bound."
+                )
 
 
 def _shape_kept(problem: Problem) -> Treatment:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from statveil.errors import ProblemError
 from statveil.problem.family import Family
 from statveil.problem.location_scale import LocationScale
@@ -39,6 +41,27 @@ def check_structure(family: Family, prior: Prior, known: Structure) -> None:
             )
         elif own is None:
             _check_side(prior, family, side, bound)
+    if known.minimum is not None and known.maximum is not None and family.minimum is None and family.maximum is None:
+        _check_spread(prior, family, known.minimum, known.maximum)
+
+
+def _check_spread(prior: Box, family: LocationScale, low: float, high: float) -> None:
+    """Between two bounds no column of mean m has a standard deviation above sqrt((m - low) (high - m)).
+
+    An attacker knows the bounds: a prior that allows more is not one that they can hold.
+    """
+    wide = [name for name in family.scale_form if name in prior.axes]
+    if not wide:
+        return
+    (scale,) = wide
+    for mean in (prior.axes[str(family.location)].low, prior.axes[str(family.location)].high):
+        most = math.sqrt((mean - low) * (high - mean)) / family.z_std
+        if prior.axes[scale].high > most:
+            raise ProblemError(
+                f"between {low:g} and {high:g} a column of mean {mean:g} cannot have {scale!r} above {most:g}, and "
+                f"outsiders who know the bounds know that. Got a prior up to {prior.axes[scale].high:g}; end it at "
+                f"{most:g} or below, or keep {family.location!r} farther from the bounds."
+            )
 
 
 def _check_side(prior: Box, family: LocationScale, side: str, bound: float) -> None:

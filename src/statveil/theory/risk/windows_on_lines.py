@@ -18,21 +18,37 @@ Array = NDArray[np.float64]
 
 _MOST_VALUES = 1_500_000
 _FINER = 8
+_MOST_CELLS = 256
+_CLOSE = 2e-6
+"""Error of a piece, relative to its mass, at which it is not cut finer."""
 
 
 def best_windows(
     sweep: Sweep, across: Array, start: Array, stop: Array, window: Array | float, *, cells: int, zooms: int
 ) -> Caught:
-    """What the best window of each piece catches, rounded up, and the mass of the piece."""
-    hit, mass = np.zeros(len(start)), np.zeros(len(start))
+    """What the best window of each piece catches, rounded up, and the mass of the piece.
+
+    ``cells`` cells per piece at first and, unless no window is to be zoomed in on, more where the error asks for it.
+    """
+    hit, mass, error = (np.zeros(len(start)) for _ in range(3))
     reach = np.broadcast_to(np.asarray(window, dtype=np.float64), start.shape)
-    chunk = max(1, _MOST_VALUES // (8 * cells + 8))
-    for i in range(0, len(start), chunk):
-        part = slice(i, i + chunk)
-        line = _Line(sweep, across[part], start[part], stop[part], cells)
-        mass[part] = line.mass
-        hit[part] = np.minimum(line.best(reach[part], zooms) + line.error, line.mass + line.error)
+    rows = np.arange(len(start))
+    while len(rows):
+        chunk = max(1, _MOST_VALUES // (8 * cells + 8))
+        for i in range(0, len(rows), chunk):
+            part = rows[i : i + chunk]
+            line = _Line(sweep, across[part], start[part], stop[part], cells)
+            mass[part], error[part] = line.mass, line.error
+            hit[part] = np.minimum(line.best(reach[part], zooms), line.mass) + line.error
+        again = _coarse(error[rows], mass[rows]) if cells < _MOST_CELLS and zooms else np.zeros(len(rows), dtype=bool)
+        rows, cells = rows[again], 4 * cells
     return Caught(hit=hit, mass=mass)
+
+
+def _coarse(error: Array, mass: Array) -> NDArray[np.bool_]:
+    """Where quadrature must be finer: the error of a piece matters beside its mass, and that beside the others'."""
+    typical = float(mass.mean()) if len(mass) else 0.0
+    return np.asarray(error > _CLOSE * np.maximum(mass, 0.01 * typical))
 
 
 class _Line:
