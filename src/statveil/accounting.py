@@ -62,7 +62,7 @@ def risk(problem: Problem, mechanism: Mechanism, *, tolerance: float | None = No
     if isinstance(mechanism, Partition):
         found = line(problem)
         value = partition_risk(found.curve, found.axis, np.array(mechanism.edges), 2 * eps)
-        return Risk(value=value, kind="exact")
+        return Risk(value=value, kind="upper bound" if found.curve.rough else "exact")
     if isinstance(mechanism, Cells):
         return _cells_risk(problem, mechanism, eps, quick)
     if isinstance(mechanism, Comb):
