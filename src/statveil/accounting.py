@@ -65,7 +65,7 @@ def risk(problem: Problem, mechanism: Mechanism, *, tolerance: float | None = No
     if isinstance(mechanism, Partition):
         found = line(problem)
         value = partition_risk(found.curve, found.axis, np.array(mechanism.edges), 2 * eps)
-        return Risk(value=value, kind=_kind(problem))
+        return Risk(value=value, kind="upper bound" if found.curve.rough else _kind(problem))
     if isinstance(mechanism, Cells):
         return _cells_risk(problem, mechanism, eps, quick)
     if isinstance(mechanism, Comb):

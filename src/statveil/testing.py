@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,13 @@ from numpy.random import Generator
 
 from statveil import problem as _problem  # noqa: F401  (fills the registries)
 from statveil.errors import ProblemError
+from statveil.planning import plan, simulate
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.family import FAMILIES, Family, family_from_json
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.ordinal import Ordinal
+from statveil.problem.prior import Box
+from statveil.problem.problem import Problem
 from statveil.problem.secret import Secret, secret_from_json
 from statveil.problem.secrets.fraction import Fraction
 from statveil.problem.secrets.mean import Mean
@@ -41,6 +45,7 @@ __all__ = [
 
 _DRAWS = 5
 _SAMPLE = 40_000
+_TRIALS = 4_000
 
 
 class ConformanceError(AssertionError):
@@ -97,6 +102,49 @@ def check_secret(family: Family, secret: Secret, *, seed: int = 0) -> None:
     _close(together, alone, 1e-12, f"{secret.label} of arrays and of single parameters")
     _same(bool(np.all(np.isfinite(alone))), f"{secret.label} is not finite for typical parameters")
     _same(float(np.ptp(alone)) > 0, f"{secret.label} is the same for every parameter: nothing to hide")
+    if isinstance(family, LocationScale):
+        _linear_secret(family, secret, points)
+    _plans(family, secret, seed)
+
+
+def _linear_secret(family: LocationScale, secret: Secret, points: list[dict[str, float]]) -> None:
+    """The form a loc + b scale that the secret states, against its values."""
+    try:
+        slopes = family.coefficients(secret)
+    except ProblemError as error:
+        raise ConformanceError(str(error)) from None
+    for a, b in pairwise(points):
+        rise = sum(slopes[name] * (b[name] - a[name]) for name in a)
+        real = float(secret.of(family, b)) - float(secret.of(family, a))
+        _close(rise, real, 1e-9 * max(1.0, abs(real)), f"linear form and values of {secret.label}", absolute=True)
+
+
+def _plans(family: Family, secret: Secret, seed: int) -> None:
+    """A plan on the typical ranges: finite numbers, never below the limit, and never below what an attacker reaches."""
+    rng = np.random.default_rng(seed)
+    try:
+        if isinstance(family, Categorical):
+            problem = Problem(family=family, secret=secret, tolerance=0.02)
+        else:
+            values = [float(secret.of(family, _draw(family, rng))) for _ in range(40)]
+            prior = Box(**{param.name: param.typical for param in family.params})
+            problem = Problem(family=family, secret=secret, prior=prior, tolerance=0.01 * float(np.ptp(values)))
+        found = plan(problem, max_risk=0.5, grid=None if isinstance(family, Categorical | LocationScale) else 60)
+        numbers = (found.risk, found.distortion, found.gamma, found.lower_bound)
+        reached = simulate(found, trials=_TRIALS, seed=seed)
+    except ConformanceError:
+        raise
+    except Exception as error:  # whatever it is: the suite passed it, and a plan cannot be made
+        raise ConformanceError(f"no plan can be made for {secret.label}: {error}") from error
+    _same(
+        all(math.isfinite(x) for x in numbers), f"a plan for {secret.label} has numbers that are not finite: {numbers}"
+    )
+    _same(found.gamma > 0, f"gamma of {secret.label} must be above 0. Got {found.gamma:g}")
+    _same(found.distortion >= found.lower_bound * (1 - 1e-9), f"a plan for {secret.label} distorts less than the limit")
+    _same(
+        reached.low <= found.risk,
+        f"an attacker hits {secret.label} with probability {reached.rate:.4g}, more than the stated {found.risk:.4g}",
+    )
 
 
 # --- the checks, each comparing two ways to the same number -----------------------------------------

@@ -43,6 +43,8 @@ class CellDesigner:
     cells: int
     even: bool = False
     on_grid: bool = False
+    capped: bool = False
+    """Whether even cells that are wide in the parameter are cut: any method but a comb can use them."""
 
     @cached_property
     def line(self) -> Line:
@@ -65,9 +67,10 @@ class CellDesigner:
             ends = np.asarray(curve.value(np.array([piece.low, piece.high])), dtype=np.float64)
             inner = piece.inverse(curve.value, np.linspace(ends[0], ends[1], count + 1)[1:-1])
             parts += [np.array([piece.low]), inner]
-        found = np.concatenate([*parts, [curve.high]])
-        kept: Array = found[np.concatenate([[True], np.diff(found) > 0])]
-        return kept
+        found = np.unique(np.concatenate([*parts, [curve.high]]))
+        if self.capped:  # where the secret hardly moves, its even steps are wide in the parameter
+            found = np.unique(np.concatenate([found, *_cuts(found, 2 * (found[-1] - found[0]) / self.cells)]))
+        return found
 
     @cached_property
     def secret(self) -> Array:
@@ -148,6 +151,12 @@ class CellDesigner:
         """Distortion that an assignment really has: at most its budget."""
         _, first, last = _spans(found)
         return float(np.max(self._distortions(first, last + 1)))
+
+
+def _cuts(edges: Array, widest: float) -> list[Array]:
+    """Equal cuts of the cells that are wider than so much."""
+    count = np.ceil(np.diff(edges) / widest * (1 - 1e-9)).astype(int)
+    return [np.linspace(edges[i], edges[i + 1], count[i] + 1)[1:-1] for i in np.flatnonzero(count > 1)]
 
 
 def _spans(found: Assignment) -> tuple[Index, Index, Index]:

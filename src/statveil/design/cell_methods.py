@@ -71,7 +71,8 @@ class CellMethod:
     def designer(self) -> CellDesigner:
         """The cells: equally wide in the secret for combs, in the parameter otherwise."""
         even = self.name in ("comb", "layered-comb", "optimal")
-        return CellDesigner(problem=self.problem, cells=self.cells, even=even, on_grid=self.on_grid)
+        capped = self.name == "optimal"
+        return CellDesigner(problem=self.problem, cells=self.cells, even=even, on_grid=self.on_grid, capped=capped)
 
     def within(self, budget: float) -> Mechanism | None:
         """The mechanism of least risk with at most this distortion; ``None`` where a single cell is over it."""

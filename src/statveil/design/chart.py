@@ -12,6 +12,7 @@ from statveil.mechanisms.interval import Interval
 from statveil.problem.location_scale import Form, LocationScale, evaluate
 from statveil.problem.problem import Problem
 from statveil.theory.bins import Bins
+from statveil.theory.gamma import least_direction
 
 __all__ = ["Chart", "charts", "paper_cut"]
 
@@ -116,10 +117,23 @@ def paper_cut(problem: Problem, slope: float | None) -> tuple[Chart, Form]:
         if slope is not None:
             raise ProblemError("a slope has no meaning when only one parameter is uncertain; leave it out.")
         return options[0], options[0].base
+    if slope is None and family.closed_gamma(problem.secret) is None:
+        return _least_cut(problem, options)
     chosen = family.best_slope(problem.secret) if slope is None else slope
     if chosen is not None:
         direction = {name: change for name, change in family.direction(chosen).items() if change}
         return options[0], direction
+    return shift_cut(problem, options)
+
+
+def _least_cut(problem: Problem, options: tuple[Chart, ...]) -> tuple[Chart, Form]:
+    """The direction of least distance for a family or a secret without a closed form."""
+    _, found = least_direction(problem)
+    size = sum(abs(change) for change in found.values())
+    for chart in options:
+        along = sum(chart.coordinate.get(name, 0.0) * change for name, change in found.items())
+        if abs(along) > 1e-9 * size:
+            return chart, {name: change / along for name, change in found.items() if abs(change) > 1e-12 * size}
     return shift_cut(problem, options)
 
 

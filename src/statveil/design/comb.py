@@ -95,7 +95,7 @@ def _directions(problem: Problem, goal: MaxRisk | MaxDistortion) -> list[tuple[C
         return [(options[0], options[0].base)]
     assert isinstance(problem.family, LocationScale)
     found: list[tuple[Chart, Form]] = []
-    if problem.family.shift and problem.secret.kind != "std":
+    if problem.family.shift and problem.secret.moves(problem.family):
         found.append(shift_cut(problem, options))
     axes = {name: axis if axis.flat or axis.known else _bulk(axis) for name, axis in problem.box.axes.items()}
     try:

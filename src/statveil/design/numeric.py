@@ -25,6 +25,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 _MOST_CELLS = 1_000_000
+_MOST_CELLS_TABLE = 1_500
 _MOST_CELLS_TURNING = 20_000
 _MOST_CELLS_TURNING_OFTEN = 1_000
 
@@ -104,11 +105,32 @@ class Designer:
         table[low, high] = self._distortions(low, high)
         return table
 
+    @cached_property
+    def _reaches(self) -> dict[float, Index]:
+        """Answers of :meth:`_farthest`: the same budget is asked for several times."""
+        return {}
+
+    @cached_property
+    def _apart(self) -> Array:
+        """Distances between all edges of a grid, where a search for every budget would compute more of them."""
+        low, high = np.triu_indices(self.cells + 1, k=1)
+        table = np.zeros((self.cells + 1, self.cells + 1))
+        table[low, high] = table[high, low] = self.line.ruler.distance(self.grid[low], self.grid[high])
+        return table
+
     def _farthest(self, budget: float) -> Index:
-        if self.line.ruler.position is None and self.cells <= 48:
+        if budget not in self._reaches:
+            self._reaches[budget] = self._searched(budget)
+        return self._reaches[budget]
+
+    def _searched(self, budget: float) -> Index:
+        ruler = self.line.ruler
+        if ruler.position is None and self.cells <= 48:
             fits = self._all_distortions <= budget * (1 + 1e-12)  # the lower triangle is 0
             return np.asarray(fits.shape[1] - 1 - np.argmax(fits[:, ::-1], axis=1))
-        return self.line.ruler.farthest(self.grid, budget, on_grid=self.on_grid)
+        if ruler.position is None and self.cells <= _MOST_CELLS_TABLE and not self.on_grid:
+            return ruler.farthest_in_table(self.grid, self._apart, budget)
+        return ruler.farthest(self.grid, budget, on_grid=self.on_grid)
 
     def merged(self, edges: list[int], budget: float) -> list[int]:
         """The same risk with fewer bins: neighbours that cost nothing to join are joined."""

@@ -22,6 +22,7 @@ Point = tuple[float, float, list[int]]
 """Distortion, risk and edges of a partition."""
 
 _PROBES = 120
+_BEYOND = 1.25
 
 
 def design_partition(
@@ -53,7 +54,7 @@ def best_partition(designer: Designer, name: str, goal: Target) -> list[int]:
             )
         return designer.merged(edges, goal.value)
     if name == "greedy":  # not monotone in the budget: look at many
-        points = curve_points(designer, name, _PROBES)
+        points = curve_points(designer, name, _PROBES, until=goal)
         met = [point for point in points if meets(point[1], goal)]
         if not met:
             raise unreachable(goal.value, min(point[1] for point in points), "by the greedy rule")
@@ -85,18 +86,23 @@ def _narrowed(designer: Designer, method: Method, goal: MaxRisk, found: list[int
     return found
 
 
-def curve_points(designer: Designer, name: str, points: int) -> list[Point]:
-    """Undominated points by rising distortion, each at its realised distortion."""
+def curve_points(designer: Designer, name: str, points: int, *, until: MaxRisk | None = None) -> list[Point]:
+    """Undominated points by rising distortion, each at its realised distortion; of interest ``until`` a risk is met."""
     method = _method(designer, name)
     low, high = designer.least_budget, designer.most_budget
     budgets = np.unique(np.concatenate([np.linspace(low, high, points), np.geomspace(low, high, points)]))
     found: dict[float, tuple[float, list[int]]] = {}
+    met = np.inf
     for budget in budgets:
+        if budget > _BEYOND * met:
+            break  # what distorts less than that, a budget so much larger does not find
         edges = method(float(budget))
         if edges is None:
             continue
         edges = designer.merged(edges, float(budget))
         at, risk = designer.realised(edges), designer.total(edges)
+        if until is not None and meets(risk, until):
+            met = min(met, at)
         if at not in found or risk < found[at][0]:
             found[at] = (risk, edges)
     kept: list[Point] = []

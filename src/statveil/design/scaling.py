@@ -61,7 +61,7 @@ def _whole(problem: Problem, about: float) -> Scaling:
     (loc,), (scale,) = family.loc_form, family.scale_form
     side = 1.0 if problem.box.axes[loc].low > about else -1.0
     slopes = family.coefficients(problem.secret)
-    if problem.secret.kind == "std":
+    if not problem.secret.moves(family):
         side = 1.0
     form = {name: side * slope for name, slope in slopes.items() if slope}
     view, _ = quarter(problem, about=about, loc=loc, scale=scale, form=form)

@@ -143,7 +143,7 @@ def _can_sample_units(problem: Problem) -> bool:
 
 
 def _can_shift(problem: Problem, family: LocationScale) -> bool:
-    return bool(family.shift) and problem.secret.kind != "std" and all(n in problem.box.free for n in family.shift)
+    return bool(family.shift) and problem.secret.moves(family) and all(n in problem.box.free for n in family.shift)
 
 
 def _can_scale(problem: Problem, family: LocationScale, about: float) -> bool:

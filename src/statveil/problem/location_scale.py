@@ -22,6 +22,9 @@ from statveil.problem.secret import Secret
 
 __all__ = ["Form", "LocationScale", "evaluate"]
 
+_BUILT_IN = ("mean", "std", "quantile", "fraction", "function")
+"""Secrets for which every family says itself whether it has them."""
+
 Form = Mapping[str, float]
 """A linear form: coefficient by parameter name. Also used for directions: change by parameter name."""
 
@@ -96,6 +99,14 @@ class LocationScale(Family):
     def closed_gamma(self, secret: Secret) -> float | None:
         """gamma where every direction is open (no parameter is known), in closed form, or ``None``."""
         return None
+
+    def check_secret(self, secret: Secret) -> None:
+        """Any secret that is linear in loc and scale makes sense here, also one that the family has not heard of."""
+        if secret.kind in (*self.secrets, *_BUILT_IN) or secret.linear(self) is None:
+            super().check_secret(secret)
+        else:
+            secret.check(self)
+            self.coefficients(secret)
 
     # --- linear facts -------------------------------------------------------------------------
     def loc(self, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:

@@ -49,6 +49,11 @@ class Secret(ABC):
         """
         return None
 
+    def moves(self, family: LocationScale) -> bool:
+        """Whether the secret changes when the whole column is shifted."""
+        parts = self.linear(family)
+        return parts is None or parts[0] != 0
+
     @property
     def label(self) -> str:
         """How people write it: ``mean``, ``quantile:0.95``."""

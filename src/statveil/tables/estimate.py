@@ -38,7 +38,13 @@ def own_statistic(problem: Problem, measured: Measured, share: float = math.nan)
     if isinstance(secret, Quantile):
         assert measured.quantile is not None
         return measured.quantile
-    return {"mean": measured.mean, "std": measured.std, "fraction": share}[secret.kind]
+    known = {"mean": measured.mean, "std": measured.std, "fraction": share}
+    if secret.kind not in known:
+        raise ColumnError(
+            f"columns are not measured for the secret {secret.label!r}: its plans are for parameters (plan.apply). "
+            f"To release a column, hide one of {', '.join(known)} or a quantile."
+        )
+    return known[secret.kind]
 
 
 def anchor_of(problem: Problem, params: Mapping[str, float]) -> float:

@@ -58,19 +58,22 @@ class Curve:
     high: float
     turns: tuple[float, ...]
     pieces: tuple[Piece, ...] = field(repr=False)
+    rough: bool = False
+    """Whether nothing is known of it between two points but that it rises or falls there: a function of the user's."""
 
     @property
     def monotone(self) -> bool:
         """Whether the secret only rises or only falls."""
         return not self.turns
 
-    def reversed(self) -> Curve:
-        """The same secret read from the other end: the parameter is mirrored at 0."""
-        return curve(lambda x: self.value(-x), -self.high, -self.low, turns=[-t for t in self.turns])
-
 
 def curve(
-    value: Callable[[Array], Array], low: float, high: float, *, turns: list[float] | tuple[float, ...] | None = None
+    value: Callable[[Array], Array],
+    low: float,
+    high: float,
+    *,
+    turns: list[float] | tuple[float, ...] | None = None,
+    rough: bool = False,
 ) -> Curve:
     """Make a curve; turning points that are not given are looked for."""
     grid = np.linspace(low, high, _SAMPLES)
@@ -85,7 +88,7 @@ def curve(
     inner = tuple(float(t) for t in found if low < t < high)
     ends = [low, *inner, high]
     pieces = tuple(_piece(value, a, b) for a, b in pairwise(ends))
-    return Curve(value=value, low=low, high=high, turns=inner, pieces=pieces)
+    return Curve(value=value, low=low, high=high, turns=inner, pieces=pieces, rough=rough)
 
 
 def _piece(value: Callable[[Array], Array], low: float, high: float) -> Piece:

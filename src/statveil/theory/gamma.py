@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,7 +16,7 @@ from statveil.problem.problem import Problem
 from statveil.theory.gamma_ordinal import ordinal_gamma
 from statveil.theory.one_parameter import line
 
-__all__ = ["gamma"]
+__all__ = ["gamma", "least_direction"]
 
 _STEPS = 20_001
 
@@ -38,9 +40,47 @@ def gamma(problem: Problem) -> float:
     closed = family.closed_gamma(problem.secret)
     if len(free) == len(family.params) and closed is not None:
         return closed
+    if len(free) == 2:
+        return least_direction(problem)[0]
     (name,) = free
     slope = abs(family.coefficients(problem.secret)[name])
     return float(family.length({name: 1.0})) / (2 * slope)
+
+
+def least_direction(problem: Problem) -> tuple[float, dict[str, float]]:
+    """gamma, rounded down, and a direction that has it, for two free parameters of a family without a closed form.
+
+    The length of a change is a norm, so along the changes that move the secret by 1 it is convex: a search that
+    narrows around the least value finds it, and a secant beside the last step bounds it from below.
+    """
+    family = problem.family
+    assert isinstance(family, LocationScale)
+    first, second = problem.box.free
+    slopes = family.coefficients(problem.secret)
+    one, two = slopes[first], slopes[second]
+    size = one * one + two * two
+    start, along = np.array([one, two]) / size, np.array([-two, one]) / math.sqrt(size)
+
+    def length(k: NDArray[np.float64]) -> NDArray[np.float64]:
+        return family.length({first: start[0] + k * along[0], second: start[1] + k * along[1]})
+
+    points = np.concatenate([-np.geomspace(1e9, 1e-9, 200), [0.0], np.geomspace(1e-9, 1e9, 200)]) / math.sqrt(size)
+    for _ in range(60):
+        values = length(points)
+        best = min(max(int(np.argmin(values)), 1), len(points) - 2)
+        low, high = points[best - 1], points[best + 1]
+        if not np.all(np.isfinite(values)):
+            raise ProblemError(
+                f"the family {family.name!r} gives a distance that is not finite, so no limit is known; its E|a + bZ| "
+                "must be finite for every a and b."
+            )
+        if high - low <= 1e-7 * max(abs(low), abs(high), 1 / math.sqrt(size)):
+            break
+        points = np.linspace(low, high, 33)
+    rises = np.abs(np.diff(values[best - 1 : best + 2]) / np.diff(points[best - 1 : best + 2]))
+    least = float(values[best]) - float(rises.max()) * float(high - low)
+    at = float(points[best])
+    return 0.5 * least * (1 - 1e-12), {first: start[0] + at * along[0], second: start[1] + at * along[1]}
 
 
 def _line_gamma(problem: Problem) -> float:

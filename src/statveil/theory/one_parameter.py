@@ -15,8 +15,10 @@ from statveil.problem.location_scale import LocationScale
 from statveil.problem.ordinal import Ordinal
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
+from statveil.problem.secrets.function import Function
 from statveil.theory.curve import Curve, curve
 from statveil.theory.distances import distance
+from statveil.theory.interpolated import interpolated
 from statveil.theory.reach import Ruler
 
 __all__ = ["Line", "line"]
@@ -65,14 +67,16 @@ def line(problem: Problem) -> Line:
 
     family = problem.family
     turns = None
-    if isinstance(family, Ordinal) and problem.secret.kind != "function":
+    rough = isinstance(problem.secret, Function)
+    if isinstance(family, Ordinal) and not rough:
         turns = [float(t) for t in family.secret_peaks(problem.secret) if axis.low < t < axis.high]
-    elif isinstance(family, LocationScale) and problem.secret.kind != "function":
+    elif isinstance(family, LocationScale) and not rough:
         turns = []
+    value = interpolated(secret, axis.low, axis.high) if isinstance(family, Custom) and not rough else secret
     return Line(
         name=name,
         axis=axis,
-        curve=curve(secret, axis.low, axis.high, turns=turns),
+        curve=curve(value, axis.low, axis.high, turns=turns, rough=rough),
         ruler=_ruler(problem, name, params),
         window=2 * problem.tolerance,
     )
@@ -104,7 +108,8 @@ def _ruler(problem: Problem, name: str, params: Callable[[Array], dict[str, Arra
                 "this family is not stochastically ordered in its parameter, so bins of it have no exact distortion; "
                 "use a parameter for which larger always means larger values (or always smaller ones)."
             )
-        return _ordered_ruler(apart, lambda t: family.mean(params(np.asarray(t))), axis.low, axis.high)
+        mean = interpolated(lambda t: family.mean(params(np.asarray(t))), axis.low, axis.high)
+        return _ordered_ruler(apart, mean, axis.low, axis.high)
     if problem.distance == "w1" and isinstance(family, LocationScale):
         unit = float(family.length({name: 1.0}))
         return Ruler(

@@ -15,6 +15,8 @@ Array = NDArray[np.float64]
 _SLACK = 1e-12
 """A budget is met up to this relative error: lattice budgets would otherwise lose a step."""
 
+_CLOSE = 0.01
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruler:
@@ -41,6 +43,39 @@ class Ruler:
         # D(a, b) <= T exactly when b <= up(up(a)), up(a) being the farthest parameter within T of a
         return np.searchsorted(grid, self._up(self._up(grid, grid[-1], limit), grid[-1], limit), side="right") - 1
 
+    def farthest_in_table(self, grid: Array, apart: Array, budget: float) -> NDArray[np.int64]:
+        """The same as :meth:`farthest`, from a table of the distances between all edges.
+
+        A bin [i, j] fits where what is near enough to edge i reaches what is near enough to edge j. The table tells
+        the cell in which each reach ends; inside it the distance is nearly linear.
+        """
+        limit, last = budget * (1 + _SLACK), len(grid) - 1
+        near = apart <= limit
+        index = np.arange(last + 1)
+        ahead = index + np.sum(np.triu(near), axis=1) - 1
+        back = index - np.sum(np.tril(near), axis=1) + 1
+        cell = (grid[-1] - grid[0]) / last
+
+        def reaches(rows: NDArray[np.int64], inner: NDArray[np.int64], outer: NDArray[np.int64], steps: int) -> Array:
+            """How far from each edge parameters are near enough: between an edge that is and one that is not."""
+            at = np.minimum(apart[rows, inner] - limit, 0.0)
+            beyond = np.where(inner == outer, 0.0, apart[rows, outer] - limit)  # at an end everything is near enough
+            return _crossed(
+                lambda x: self.distance(grid[rows], x) - limit, grid[inner], grid[outer], (at, beyond), steps=steps
+            )
+
+        beyond_up, beyond_down = np.minimum(ahead + 1, last), np.maximum(back - 1, 0)
+        up, down = reaches(index, ahead, beyond_up, 1), reaches(index, back, beyond_down, 1)
+        # where a hundredth of a cell decides, look closer
+        least = np.searchsorted(np.maximum.accumulate(down), up - _CLOSE * cell, side="right") - 1
+        most = np.searchsorted(np.maximum.accumulate(down), up + _CLOSE * cell, side="right") - 1
+        rows = np.flatnonzero(least < most)
+        columns = np.unique(np.concatenate([np.arange(least[i], most[i] + 1) for i in rows])) if len(rows) else rows
+        up[rows] = reaches(rows, ahead[rows], beyond_up[rows], 6)
+        down[columns] = reaches(columns, back[columns], beyond_down[columns], 6)
+        found: NDArray[np.int64] = np.searchsorted(np.maximum.accumulate(down), up + 1e-13 * last * cell, "right") - 1
+        return found
+
     def _step(self, grid: Array, limit: float) -> NDArray[np.int64]:
         if self.position is not None:
             at = _increasing(self.position(grid))
@@ -66,12 +101,7 @@ class Ruler:
         """The parameter whose larger distance to the two ends is least."""
         if self.position is not None and self.at_position is not None:
             return self.at_position(0.5 * (self.position(low) + self.position(high)))
-        a, b = low.copy(), high.copy()
-        for _ in range(60):
-            middle = 0.5 * (a + b)
-            nearer = self.distance(low, middle) <= self.distance(middle, high)
-            a, b = np.where(nearer, middle, a), np.where(nearer, b, middle)
-        return 0.5 * (a + b)
+        return _crossed(lambda x: self.distance(low, x) - self.distance(x, high), low, high, self.distance(low, high))
 
     def release_on_grid(self, grid: Array, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.int64]:
         """Index of the grid point whose larger distance to the two edges is least."""
@@ -87,6 +117,31 @@ class Ruler:
     def distortion(self, low: Array, high: Array, released: Array) -> Array:
         """Largest distance from the release to a member of the bin: at one of its ends."""
         return np.maximum(self.distance(low, released), self.distance(released, high))
+
+
+def _crossed(
+    of: Callable[[Array], Array], low: Array, high: Array, at: Array | tuple[Array, Array], *, steps: int = 14
+) -> Array:
+    """Where a function that rises from ``low`` to ``high`` is 0; ``at`` are its values there (one number: minus, plus).
+
+    False position with halving of the end that stays (Illinois): keeps the bracket, gains digits fast.
+    """
+    a, b = low.astype(np.float64), high.astype(np.float64)
+    at_a, at_b = at if isinstance(at, tuple) else (-np.asarray(at), np.asarray(at))
+    left, right = np.minimum(a, b), np.maximum(a, b)
+
+    def secant() -> Array:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            x = np.where(at_b != at_a, (a * at_b - b * at_a) / (at_b - at_a), b)
+        return np.clip(x, left, right)
+
+    for _ in range(steps):
+        x = secant()
+        at_x = of(x)
+        same = np.sign(at_x) == np.sign(at_b)
+        at_a, a = np.where(same, 0.5 * at_a, at_b), np.where(same, a, b)
+        b, at_b = x, at_x
+    return np.where(low == high, low, secant())
 
 
 def _increasing(values: Array) -> Array:

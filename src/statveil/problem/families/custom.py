@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,19 +13,31 @@ from statveil.errors import ProblemError
 from statveil.numbers import number
 from statveil.problem.domain import Param
 from statveil.problem.family import Family
+from statveil.problem.mass_quadrature import Integral, bisected, integrated, outwards
 
 __all__ = ["Custom"]
 
 Array = NDArray[np.float64]
+Index = NDArray[np.int64]
 
-_POINTS = 2001
 _BLOCK = 4_000_000
+_THETAS = 512
+"""Parameters whose integrals are done together."""
+_KEPT = 24
+_ROUGHLY = 44
+"""Halvings of the support that find where to look; any centre gives the same moments."""
+_TAIL = 1e-3
+"""Part of the mean deviation, or of the variance, that values too rare to be resolved may carry."""
+_RESOLVED = 1e-14
+"""A share that a distribution function near 1 still shows."""
 
 
 class Custom(Family):
     """A one-parameter family given by ``pmf(k, theta)`` on counts 0..top, or by ``cdf(x, theta)`` on a range.
 
-    The functions take arrays that broadcast. Everything else (moments, quantiles, draws, W1) is computed.
+    The functions take arrays that broadcast. Everything else (moments, quantiles, draws, W1) is computed, by rules
+    that look for the mass, so the support may be wide. Values beyond the support count as its end; a family whose
+    moments hang on such values is refused.
 
     Examples
     --------
@@ -61,10 +72,11 @@ class Custom(Family):
             raise ProblemError(f"counts need 'top', a largest count from 1 to 1,000,000. Got {top!r}.")
         self._low, self._high = _range("the domain", domain)
         self._parameter, self._label, self._pmf, self._cdf = str(parameter), str(label), pmf, cdf
+        self._kept: dict[tuple[int, tuple[int, ...], bytes], Array] = {}
         if pmf is not None:
             self._x = np.arange(float(top or 0) + 1)
         else:
-            self._x = np.linspace(*_range("'support', the range that holds all values,", support), _POINTS)
+            self._x = np.array(_range("'support', the range that holds all values,", support))
 
     @classmethod
     def example(cls) -> Custom:
@@ -88,12 +100,13 @@ class Custom(Family):
     def _theta(self, params: Mapping[str, ArrayLike]) -> Array:
         return np.asarray(params[self._parameter], dtype=np.float64)
 
-    def _masses(self, theta: Array) -> Array:
-        """Probabilities of the counts, or cdf at the points, along a new last axis."""
+    def _values(self, x: Array, theta: Array) -> Array:
+        """The pmf or cdf at points and parameters that broadcast."""
         function = self._pmf if self._pmf is not None else self._cdf
         assert function is not None
-        shape = (*theta.shape, len(self._x))
-        values = np.asarray(function(self._x, theta[..., None]))
+        shape = np.broadcast_shapes(x.shape, theta.shape)
+        with np.errstate(all="ignore"):
+            values = np.asarray(function(x, theta))
         fits = all(n in (1, m) for n, m in zip(values.shape[::-1], shape[::-1], strict=False))
         if values.dtype.kind not in "biuf" or values.ndim > len(shape) or not fits:
             raise ProblemError(
@@ -103,47 +116,111 @@ class Custom(Family):
         return np.broadcast_to(values.astype(np.float64), shape)
 
     def _below(self, theta: Array) -> Array:
-        masses = self._masses(theta)
-        return np.cumsum(masses, axis=-1) if self.counts else masses
+        """Shares up to each count, along a new last axis."""
+        return np.cumsum(self._values(self._x, theta[..., None]), axis=-1)
 
-    def _integrals(self, theta: Array, of: Callable[[Array], Array]) -> Array:
-        """``of`` applied to the masses or the cdf, a block of parameters at a time, so that memory stays bounded."""
-        flat = np.atleast_1d(theta).ravel()
-        size = max(1, _BLOCK // len(self._x))
-        parts = [np.asarray(of(flat[i : i + size])) for i in range(0, len(flat), size)]
-        return np.concatenate(parts).reshape(theta.shape) if parts else np.zeros(theta.shape)
+    def _share(self, x: Array, theta: Array) -> Array:
+        """The distribution function of a continuous family, refused where it is none."""
+        below = self._values(x, theta)
+        if not np.all((below >= -1e-9) & (below <= 1 + 1e-9)):
+            raise ProblemError(self._no_distribution())
+        return np.clip(below, 0.0, 1.0)
 
-    @cached_property
-    def _weights(self) -> Array:
-        """Simpson's rule on the points of a continuous family: the error falls with the fourth power of their gap."""
-        weights = np.full(len(self._x), 2.0)
-        weights[1::2] = 4.0
-        weights[[0, -1]] = 1.0
-        scaled: Array = weights * (self._x[1] - self._x[0]) / 3
-        return scaled
+    def _no_distribution(self) -> str:
+        return (
+            f"the {'pmf' if self.counts else 'cdf'} of {self._label!r} is no distribution on its values for every "
+            "parameter that the prior allows: no share may be negative, the cdf must rise to 1. Check it, or widen "
+            f"{'top' if self.counts else 'support'}."
+        )
+
+    # --- moments ------------------------------------------------------------------------------
+    def _moments(self, params: Mapping[str, ArrayLike], order: int) -> Array:
+        """A centre for each parameter, and the first and second moment about it, along a new last axis.
+
+        Methods ask for the same parameters again and again: the last answers are kept.
+        """
+        theta = self._theta(params)
+        key = order, theta.shape, theta.tobytes()
+        if key not in self._kept:
+            flat = theta.ravel()
+            size = max(1, _BLOCK // len(self._x)) if self.counts else _THETAS
+            part = self._counted if self.counts else self._measured
+            found = [part(flat[i : i + size], order) for i in range(0, len(flat), size)]
+            if len(self._kept) >= _KEPT:
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[key] = np.concatenate([np.zeros((0, 3)), *found]).reshape(*theta.shape, 3)
+        return self._kept[key]
+
+    def _counted(self, theta: Array, order: int) -> Array:
+        masses = self._values(self._x, theta[..., None])
+        centre = masses @ self._x
+        away = np.abs(self._x - centre[:, None])
+        first, second = (np.einsum("tk,tk->t", masses, away**power) for power in (1, 2))
+        missing = np.maximum(1 - masses.sum(axis=-1) - 1e-12, 0.0)
+        self._check_tail(missing, self._x[-1] - centre, first if order == 1 else second, order)
+        return np.stack([centre, np.zeros(len(theta)), second], axis=-1)
+
+    def _measured(self, theta: Array, order: int) -> Array:
+        middle, result = self._integral(theta)
+        found = result.value
+        # what the distribution function cannot show must not matter
+        short = np.maximum(1 - self._share(self._x[-1], theta), _RESOLVED)
+        last = self._at_level(1 - short, theta, _ROUGHLY)
+        size = found[:, :2].sum(axis=1) if order == 1 else found[:, 2]
+        self._check_tail(short, last - middle, size, order)
+        error = result.error[:, :2].sum(axis=1) if order == 1 else result.error[:, 2]
+        if not np.all(error <= 1e-6 * size):
+            raise ProblemError(
+                f"the cdf of {self._label!r} is too rough to be integrated for every parameter that the prior allows; "
+                "check that it only rises, and narrow 'support' to where the values lie."
+            )
+        return np.stack([middle, found[:, 0] - found[:, 1], found[:, 2]], axis=-1)
+
+    def _integral(self, theta: Array) -> tuple[Array, Integral]:
+        """Centres m near the medians; E(X - m)+, E(m - X)+ and E(X - m)^2."""
+        quarter, middle, three = self._quarters(theta)
+        panels = outwards(middle, 0.25 * (three - quarter), *self._x.tolist())
+
+        def of(x: Array, owner: Index) -> tuple[Array, Array, Array]:
+            below, away = self._share(x, theta[owner][:, None]), x - middle[owner][:, None]
+            upper = (away.sum(axis=1) > 0)[:, None]  # no panel lies on both sides
+            ones = np.broadcast_to(upper, x.shape)
+            weight = np.stack([ones, ~ones, 2 * np.abs(away)], axis=-1).astype(np.float64)
+            return np.where(upper, 1 - below, below), weight, below
+
+        return middle, integrated(of, panels, len(theta))
+
+    def _quarters(self, theta: Array) -> Array:
+        return self._at_level(np.broadcast_to([[0.25], [0.5], [0.75]], (3, len(theta))), theta, _ROUGHLY)
+
+    def _check_tail(self, share: Array, away: Array, spread: Array, order: int) -> None:
+        """Refuse a moment that hangs on values beyond the support, or too rare for a cdf in floating point."""
+        if np.any(share * np.abs(away) ** order > _TAIL * spread):
+            what, instead = (
+                ("mean", "use a parameter range with lighter tails")
+                if order == 1
+                else ("standard deviation", "hide the mean instead, or use a parameter range with lighter tails")
+            )
+            raise ProblemError(
+                f"the {what} of {self._label!r} cannot be resolved: values beyond {self._x[-1]:g}, or too rare for the "
+                f"{'pmf' if self.counts else 'cdf'} to show, carry more than {_TAIL:.1%} of it (it may be infinite). "
+                f"Widen {'top' if self.counts else 'support'} if values can lie there; if they cannot, give a "
+                f"distribution that ends there (divide by its value at the end); or {instead}."
+            )
 
     def mean(self, params: Mapping[str, ArrayLike]) -> Array:
-        if self.counts:
-            return self._integrals(self._theta(params), lambda t: self._masses(t) @ self._x)
-        return self._integrals(self._theta(params), lambda t: self._x[-1] - self._below(t) @ self._weights)
+        found = self._moments(params, 1)
+        return np.asarray(found[..., 0] + found[..., 1])
 
     def std(self, params: Mapping[str, ArrayLike]) -> Array:
-        top = self._x[-1]
-
-        def square(theta: Array) -> Array:
-            if self.counts:
-                return np.asarray(self._masses(theta) @ (self._x**2))
-            return np.asarray(top**2 - self._below(theta) @ (2 * self._x * self._weights))
-
-        variance = self._integrals(self._theta(params), square) - self.mean(params) ** 2
-        spread: Array = np.sqrt(np.maximum(variance, 0.0))
+        found = self._moments(params, 2)
+        spread: Array = np.sqrt(np.maximum(found[..., 2] - found[..., 1] ** 2, 0.0))
         return spread
 
     def cdf(self, x: ArrayLike, params: Mapping[str, ArrayLike]) -> Array:
         at, theta = np.broadcast_arrays(np.asarray(x, dtype=np.float64), self._theta(params))
         if not self.counts:
-            assert self._cdf is not None
-            return np.asarray(self._cdf(at, theta), dtype=np.float64)
+            return np.where(at < self._x[0], 0.0, np.where(at >= self._x[-1], 1.0, self._share(at, theta)))
         below = self._below(theta)
         index = np.clip(np.floor(at), -1, len(self._x) - 1).astype(int)
         found = np.take_along_axis(below, np.maximum(index, 0)[..., None], axis=-1)[..., 0]
@@ -156,27 +233,53 @@ class Custom(Family):
 
     def quantile(self, alpha: ArrayLike, params: Mapping[str, ArrayLike]) -> Array:
         level, theta = np.broadcast_arrays(np.asarray(alpha, dtype=np.float64), self._theta(params))
+        if not self.counts:
+            return self._at_level(level, theta)
         below = self._below(theta)
         index = np.minimum((below < level[..., None] - 1e-12).sum(axis=-1), len(self._x) - 1)
         return np.asarray(self._x[index], dtype=np.float64)
 
+    def _at_level(self, level: Array, theta: Array, steps: int = 128) -> Array:
+        """Smallest value whose share up to it reaches the level, by default to the last digit."""
+        low, high = (np.full(level.shape, end) for end in self._x)
+        found = bisected(lambda x: self._share(x, theta) >= level, low, high, steps)
+        return np.where(self._share(low, theta) >= level, low, found)
+
     def sample(self, params: Mapping[str, float], size: int, rng: Generator) -> Array:
-        below = self._below(np.asarray(self._theta(params)))
-        if self.counts:
-            index = np.minimum(np.searchsorted(below, rng.random(size)), len(self._x) - 1)
-            return np.asarray(self._x[index], dtype=np.float64)
-        return np.asarray(np.interp(rng.random(size), below, self._x), dtype=np.float64)
+        theta = np.asarray(self._theta(params))
+        if not self.counts:
+            return self._at_level(rng.random(size), np.broadcast_to(theta, (size,)))
+        index = np.minimum(np.searchsorted(self._below(theta), rng.random(size)), len(self._x) - 1)
+        return np.asarray(self._x[index], dtype=np.float64)
 
     def w1(self, a: Mapping[str, ArrayLike], b: Mapping[str, ArrayLike]) -> Array:
         one, two = np.broadcast_arrays(self._theta(a), self._theta(b))
         pairs = np.stack([one.ravel(), two.ravel()])
-        weights = np.concatenate([np.ones(len(self._x) - 1), [0.0]]) if self.counts else self._weights
-        size = max(1, _BLOCK // len(self._x))
-        found = [
-            np.abs(self._below(pairs[0, i : i + size]) - self._below(pairs[1, i : i + size])) @ weights
-            for i in range(0, pairs.shape[1], size)
-        ]
+        size = max(1, _BLOCK // len(self._x)) if self.counts else _THETAS
+        part = self._counted_w1 if self.counts else self._measured_w1
+        found = [part(*pairs[:, i : i + size]) for i in range(0, pairs.shape[1], size)]
         return np.concatenate(found).reshape(one.shape) if found else np.zeros(one.shape)
+
+    def _counted_w1(self, one: Array, two: Array) -> Array:
+        apart: Array = np.abs(self._below(one) - self._below(two))[:, :-1].sum(axis=1)
+        return apart
+
+    def _measured_w1(self, one: Array, two: Array) -> Array:
+        """The area between two distribution functions, rounded up by what the rules disagree about."""
+        quarters = [self._quarters(theta) for theta in (one, two)]
+        centre = 0.5 * (quarters[0][1] + quarters[1][1])
+        scale = 0.25 * np.minimum(*(found[2] - found[0] for found in quarters))
+
+        def of(x: Array, owner: Index) -> tuple[Array, Array, Array]:
+            first, second = (self._share(x, theta[owner][:, None]) for theta in (one, two))
+            return np.abs(first - second), np.ones((*x.shape, 1)), 0.5 * (first + second)
+
+        result = integrated(of, outwards(centre, scale, *self._x.tolist()), len(one))
+        area = result.value[:, 0]
+        # ordered members: the area is the difference of the means, known better
+        means = np.abs(self.mean({self._parameter: one}) - self.mean({self._parameter: two}))
+        same = np.abs(area - means) <= 1e-8 * means + result.error[:, 0]
+        return np.where(same, means, np.maximum(means, area + result.error[:, 0]))
 
     def support_top(self, params: Mapping[str, ArrayLike]) -> int:
         """Largest count."""
@@ -184,16 +287,20 @@ class Custom(Family):
 
     def ordered(self, low: float, high: float) -> bool:
         """Whether larger parameters always mean larger values, or always smaller ones (stochastic order)."""
-        below = self._below(np.linspace(low, high, 129))
+        theta = np.linspace(low, high, 129)
+        if self.counts:
+            below = self._below(theta)
+        else:
+            _, found = self._integral(theta[::16])
+            points = np.unique(
+                np.concatenate([np.linspace(self._x[0], self._x[-1], 257), found.edges])
+            )  # where any has its mass
+            below = self._values(points, theta[:, None])
         valid = (
             np.all(np.isfinite(below)) and np.all(np.diff(below, axis=1) >= -1e-12) and np.all(below[:, 0] >= -1e-12)
         )
         if not (valid and np.all(np.abs(below[:, -1] - 1) <= 1e-6)):
-            raise ProblemError(
-                f"the {'pmf' if self.counts else 'cdf'} of {self._label!r} is no distribution on its values for every "
-                "parameter that the prior allows: no share may be negative, the cdf must rise to 1. Check it, or widen "
-                f"{'top' if self.counts else 'support'}."
-            )
+            raise ProblemError(self._no_distribution())
         steps = np.diff(below, axis=0)
         return bool(np.all(steps <= 1e-12) or np.all(steps >= -1e-12))
 

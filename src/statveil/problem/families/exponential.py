@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from statveil.problem.domain import Param
 from statveil.problem.location_scale import Form, LocationScale
 from statveil.problem.secret import Secret
+from statveil.problem.secrets.quantile import Quantile
 
 __all__ = ["Exponential", "ExponentialShape"]
 
@@ -60,7 +61,7 @@ class Exponential(ExponentialShape):
     def params(self) -> tuple[Param, ...]:
         return (Param(name="scale", low=0.0, typical=(0.5, 20.0), doc="mean"),)
 
-    def closed_gamma(self, secret: Secret) -> float:
+    def closed_gamma(self, secret: Secret) -> float | None:
         if secret.kind in ("mean", "std"):
             return 0.5
-        return 1 / (2 * -math.log1p(-float(getattr(secret, "alpha", np.nan))))
+        return 1 / (2 * -math.log1p(-secret.alpha)) if isinstance(secret, Quantile) else None

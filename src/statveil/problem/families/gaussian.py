@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from statveil.problem.domain import Param
 from statveil.problem.location_scale import Form, LocationScale
 from statveil.problem.secret import Secret
+from statveil.problem.secrets.quantile import Quantile
 
 __all__ = ["Gaussian"]
 
@@ -79,13 +80,17 @@ class Gaussian(LocationScale):
             return None
         if secret.kind == "std":
             return 0.0
-        return _quantile_slope(float(self.z_quantile(getattr(secret, "alpha", np.nan))))
+        if not isinstance(secret, Quantile):
+            return None
+        return _quantile_slope(float(self.z_quantile(secret.alpha)))
 
-    def closed_gamma(self, secret: Secret) -> float:
+    def closed_gamma(self, secret: Secret) -> float | None:
         if secret.kind == "mean":
             return 0.5
         if secret.kind == "std":
             return 1 / math.sqrt(2 * math.pi)
+        if not isinstance(secret, Quantile):
+            return None
         slope = self.best_slope(secret)
         # theory: gamma = Phi(|t0|) - 1/2; at the median t0 is infinite and gamma is the mean's 1/2.
         return 0.5 if slope is None else 0.5 * math.erf(abs(slope) / math.sqrt(2))

@@ -12,6 +12,7 @@ from statveil.problem.domain import Param
 from statveil.problem.families.exponential import ExponentialShape
 from statveil.problem.location_scale import Form
 from statveil.problem.secret import Secret
+from statveil.problem.secrets.quantile import Quantile
 
 __all__ = ["ShiftedExponential"]
 
@@ -49,13 +50,15 @@ class ShiftedExponential(ExponentialShape):
             return None
         if secret.kind == "std":
             return math.log(2)
-        return _quantile_slope(float(getattr(secret, "alpha", np.nan)))
+        return _quantile_slope(secret.alpha) if isinstance(secret, Quantile) else None
 
-    def closed_gamma(self, secret: Secret) -> float:
+    def closed_gamma(self, secret: Secret) -> float | None:
         if secret.kind == "mean":
             return 0.5
         if secret.kind == "std":
             return math.log(2) / 2
+        if not isinstance(secret, Quantile):
+            return None
         slope = self.best_slope(secret)
         return 0.5 if slope is None else abs(0.5 - math.exp(-slope))
 

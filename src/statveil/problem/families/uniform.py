@@ -14,6 +14,7 @@ from statveil.errors import ProblemError
 from statveil.problem.domain import Param
 from statveil.problem.location_scale import Form, LocationScale
 from statveil.problem.secret import Secret
+from statveil.problem.secrets.quantile import Quantile
 
 __all__ = ["Uniform"]
 
@@ -91,18 +92,20 @@ class Uniform(LocationScale):
             return None
         if secret.kind == "std":
             return 1.0
-        alpha = float(getattr(secret, "alpha", np.nan))
+        if not isinstance(secret, Quantile):
+            return None
+        alpha = secret.alpha
         if alpha == 0.5:
             return None  # the median is the mean: l = 1, t0 infinite; the pure shift has the same gamma
         part = _best_part(alpha)
         return part / (1 - part) if part < 1 else None
 
-    def closed_gamma(self, secret: Secret) -> float:
+    def closed_gamma(self, secret: Secret) -> float | None:
         if secret.kind == "mean":
             return 0.5
         if secret.kind == "std":
             return math.sqrt(3) / 4
-        return abs(_best_part(float(getattr(secret, "alpha", np.nan))) - 0.5)
+        return abs(_best_part(secret.alpha) - 0.5) if isinstance(secret, Quantile) else None
 
 
 def _best_part(alpha: float) -> float:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from statveil.problem.axis import Axis
 from statveil.theory.curve import Curve
+from statveil.theory.risk.touching import touched_risk
 
 __all__ = ["CellsRisk", "SecretCells", "assigned_risk", "cells_risk", "secret_cells"]
 
@@ -55,6 +56,9 @@ def assigned_risk(
     curve: Curve, axis: Axis, edges: Array, entries: tuple[Index, Index, Array], window: float, *, quick: bool = False
 ) -> CellsRisk:
     """Risk of cells with these edges, cut finer (not if ``quick``) until what covers uneven cells no longer matters."""
+    if curve.rough:
+        upper, lower = touched_risk(curve, axis, edges, entries, window, quick=quick)
+        return CellsRisk(value=upper, slack=upper - lower)
     parts = 1
     while True:
         found = cells_risk(secret_cells(curve, axis, edges, parts), entries, window)
@@ -79,16 +83,32 @@ def secret_cells(curve: Curve, axis: Axis, edges: Array, parts: int = 1) -> Secr
     gained = np.asarray(axis.cdf(inside.ravel()), dtype=np.float64).reshape(inside.shape) - below[:-1, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where((stop != start)[:, None], moved / (stop - start)[:, None], 0.0)
-    uneven = np.where(stop != start, np.abs(gained - mass[:, None] * share).max(axis=1), 0.0)
+    uneven = np.where(stop != start, _unevenness(gained, mass, share), 0.0)
     rounding = 4e-16  # of the two distribution functions
     return SecretCells(
         owner=owner,
         low=np.minimum(start, stop),
         high=np.maximum(start, stop),
         mass=mass,
-        uneven=np.where(uneven > rounding, np.minimum(1.25 * uneven, mass), 0.0),
+        uneven=np.where(uneven > rounding, np.minimum(uneven, mass), 0.0),
         branches=len(curve.turns) + 1,
     )
+
+
+def _unevenness(gained: Array, mass: Array, share: Array) -> Array:
+    """Bound of how far a smooth belief is from even, from points inside each cell.
+
+    Between the points the difference bends on as it does at them, with room to spare; and it never goes beyond what
+    two functions that only rise allow between two points.
+    """
+    ends = np.zeros((len(mass), 1)), np.ones((len(mass), 1))
+    level = np.concatenate([ends[0], gained, mass[:, None]], axis=1)
+    even = mass[:, None] * np.clip(np.concatenate([ends[0], share, ends[1]], axis=1), 0.0, 1.0)
+    apart = level - even
+    at_most = np.maximum(np.abs(level[:, 1:] - even[:, :-1]), np.abs(level[:, :-1] - even[:, 1:])).max(axis=1)
+    largest, bend = np.abs(apart).max(axis=1), np.abs(np.diff(apart, n=2, axis=1)).max(axis=1)
+    found: Array = np.minimum(at_most, np.maximum(1.25 * largest, largest + 0.25 * bend))
+    return found
 
 
 def cells_risk(cells: SecretCells, entries: tuple[Index, Index, Array], window: float) -> CellsRisk:

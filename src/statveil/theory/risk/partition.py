@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from statveil.problem.axis import Axis
 from statveil.theory.curve import Curve, curve
 from statveil.theory.risk.preimage import bin_cost, contiguous_cost
+from statveil.theory.risk.touching import touched_risk
 from statveil.theory.windows import windows
 
 __all__ = ["partition_risk"]
@@ -21,9 +22,13 @@ def partition_risk(
 ) -> float:
     """Sum over the bins of the largest mass that one guess catches (``contiguous``: by the paper's window).
 
-    Bins on which the secret only rises or only falls go together through their windows; a bin with a turning
-    point inside goes through the pre-images of all guesses.
+    A secret of the user's own goes by the cells that a window touches, an upper bound. Else bins on which the
+    secret only rises or only falls go together through their windows, and a bin with a turning point inside goes
+    through the pre-images of all guesses.
     """
+    if secret.rough and not contiguous:
+        bins = np.arange(len(edges) - 1)
+        return touched_risk(secret, axis, edges, (bins, bins, np.ones(len(bins))), window)[0]
     turns = np.array(secret.turns)
     straddling = np.array([np.any((low < turns) & (turns < high)) for low, high in pairwise(edges)])
     parts: list[float] = []
