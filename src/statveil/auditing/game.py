@@ -185,7 +185,7 @@ class Game:
 def _rare_rows(column: Array, knowledge: Knowledge) -> Places | None:
     """Rows of a pattern that few rows have: a part of the table might have none of them."""
     finite = np.isfinite(column)
-    if not knowledge.patterns or np.count_nonzero(finite) <= ROWS:
+    if not knowledge.patterns or not finite.any():
         return None
     values = np.where(finite, column, np.nan)
     known, slack = values[finite], fineness(values[finite])

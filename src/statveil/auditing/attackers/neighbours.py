@@ -14,7 +14,7 @@ from statveil.auditing.view import View
 
 __all__ = ["Neighbours"]
 
-_WIDTHS = (4, 8, 20, 64)  # rows that are averaged
+_WIDTHS = (4, 12, 40)  # rows that are averaged
 
 
 class Neighbours(Attacker):
