@@ -62,7 +62,7 @@ def varies(values: Array, codes: Codes) -> bool:
     within = max(rest, 0.0) / (total - groups)
     if within <= 1e-12 * among:
         return True
-    return among / within > 1 + 6 * np.sqrt(2 / (groups - 1) + 2 / (total - groups))
+    return bool(among / within > 1 + 6 * np.sqrt(2 / (groups - 1) + 2 / (total - groups)))
 
 
 def _averages(values: Array, codes: Codes, most: int) -> _Averages | None:

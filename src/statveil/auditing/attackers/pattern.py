@@ -73,8 +73,11 @@ def _on_comb(found: Inversion, values: Array, name: str, slack: float) -> tuple[
     if len(places) < 2:
         return None
     hits = np.array(
-        [np.count_nonzero(members((few - offset) / factor, places, 0.02 * slack))
-         for offset, factor in zip(found.offset, found.factor, strict=True)], dtype=np.float64
+        [
+            np.count_nonzero(members((few - offset) / factor, places, 0.02 * slack))
+            for offset, factor in zip(found.offset, found.factor, strict=True)
+        ],
+        dtype=np.float64,
     )
     if len(hits) < 2:
         return None
@@ -87,13 +90,13 @@ def _on_comb(found: Inversion, values: Array, name: str, slack: float) -> tuple[
 
 def _votes(found: Inversion, values: Array, name: str, slack: float) -> tuple[Posterior | None, float] | None:
     """Any shift or scaling: each row and each number propose a secret."""
+    assert found.factor is not None
+    assert found.offset is not None
     usable = np.flatnonzero((found.weights > 0) & np.isfinite(found.factor))
     if len(usable) < 2:
         return None
     first, last = usable[0], usable[-1]
     run = float(found.secrets[last] - found.secrets[first])
-    assert found.factor is not None
-    assert found.offset is not None
     start = (values - found.offset[first]) / found.factor[first]
     stop = (values - found.offset[last]) / found.factor[last]
     low, high = np.minimum(start, stop), np.maximum(start, stop)
