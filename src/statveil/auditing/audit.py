@@ -212,7 +212,7 @@ def audit(
         scores = game.play(look - game.trials, progress=lambda done: progress("attacking", done, trials))
         ends = [interval(one.hits, one.trials, attackers=len(useful), looks=len(schedule)) for one in scores]
         verdicts = {decided(low, high, plan.risk) for low, high in ends}
-        if "leaks" in verdicts or "undecided" not in verdicts:
+        if "leaks" in verdicts or ("undecided" not in verdicts and game.trials >= LEAST_TRIALS):
             break
     guessing = next(score for score in scores if score.attacker == baseline.name)
     found = [

@@ -76,9 +76,7 @@ class Game:
         self.moves = can_move(plan) and not knowledge.releases
         self._groups = grouping(table.column, {**table.groups, **table.others})
         self._rare = _rare_rows(table.column, knowledge)
-        self._follow = followers(
-            table.column, {**table.others, **table.groups}, knowledge.copies, knowledge.thresholds
-        )
+        self._follow = followers(table.column, {**table.others, **table.groups}, knowledge.copies, knowledge.thresholds)
 
     def play(self, trials: int, progress: Callable[[int], None] = lambda done: None) -> list[Score]:
         """So many trials more, every attacker against the same tables; the scores of all trials so far.
@@ -101,9 +99,7 @@ class Game:
         """A table, released, and its true statistic."""
         last: StatveilError | None = None
         for _ in range(_REDRAWS):
-            rows = rows_of_trial(
-                len(self.table.column), self.size, self.rng, groups=self._groups, rare=self._rare
-            )
+            rows = rows_of_trial(len(self.table.column), self.size, self.rng, groups=self._groups, rare=self._rare)
             try:
                 return self._on_moved_plan(rows) if self.moves else self._on_redrawn_column(rows)
             except StatveilError as error:  # the table fell outside the prior: a holder would not release it
@@ -185,7 +181,7 @@ class Game:
 def _rare_rows(column: Array, knowledge: Knowledge) -> Places | None:
     """Rows of a pattern that few rows have: a part of the table might have none of them."""
     finite = np.isfinite(column)
-    if not knowledge.patterns or np.count_nonzero(finite) <= ROWS:
+    if not knowledge.patterns or not finite.any():
         return None
     values = np.where(finite, column, np.nan)
     known, slack = values[finite], fineness(values[finite])

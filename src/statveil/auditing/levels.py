@@ -7,7 +7,7 @@ lie depends on the secret.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,11 @@ RANDOM_ROWS = ("jitter", "rank", "smooth", "unit")
 
 Codes = NDArray[np.int64]
 
-_CANDIDATES = 121
-_AVERAGES = 240
+_CANDIDATES = 51
+_FINE = 301  # candidates for levels on a line: far from the bound a small change of the factor is a whole step
+_AVERAGES = (100, 400)  # for ranks, for levels on a line
 _LEVELS = 90
-_STRAY = 0.08  # averages over rows of two values
+_STRAYS = (0.08, 0.5)  # share of averages over rows of two values
 _CONCLUSIVE = 6.0
 _FEWEST = 8  # averages
 
@@ -61,10 +62,10 @@ def varies(values: Array, codes: Codes) -> bool:
     within = max(rest, 0.0) / (total - groups)
     if within <= 1e-12 * among:
         return True
-    return among / within > 1 + 6 * np.sqrt(2 / (groups - 1) + 2 / (total - groups))
+    return bool(among / within > 1 + 6 * np.sqrt(2 / (groups - 1) + 2 / (total - groups)))
 
 
-def _averages(values: Array, codes: Codes) -> _Averages | None:
+def _averages(values: Array, codes: Codes, most: int) -> _Averages | None:
     counts = np.bincount(codes).astype(np.float64)
     means = np.bincount(codes, weights=values) / np.maximum(counts, 1)
     kept = np.flatnonzero(counts >= 2)
@@ -73,7 +74,7 @@ def _averages(values: Array, codes: Codes) -> _Averages | None:
     rest = values - means[codes]
     inside = counts[codes] >= 2
     within = float(np.sum(rest[inside] ** 2)) / max(float(counts[kept].sum()) - len(kept), 1.0)
-    kept = kept[np.argsort(-counts[kept], kind="stable")[:_AVERAGES]]
+    kept = kept[np.argsort(-counts[kept], kind="stable")[:most]]
     return _Averages(means=means[kept], rows=counts[kept], within=within)
 
 
@@ -86,24 +87,24 @@ def by_levels(view: View, found: Inversion, codes: Codes) -> tuple[Posterior, fl
     step = view.knowledge.structure.step or view.plan.problem.known.step
     if view.plan.problem.family.discrete:
         step = 1.0
-    averages = _averages(values, codes)
+    averages = _averages(values, codes, _AVERAGES[view.plan.mode != "rank"])
     if step is None or averages is None:
         return None
     order = np.argsort(found.secrets, kind="stable")
-    nodes = order[np.unique(np.linspace(0, len(order) - 1, _CANDIDATES).astype(np.int64))]
+    most = _CANDIDATES if view.plan.mode == "rank" else _FINE
+    nodes = order[np.unique(np.linspace(0, len(order) - 1, most).astype(np.int64))]
     nodes = nodes[found.weights[nodes] > 0]
     if len(nodes) < 3:
         return None
-    gains = np.full((len(nodes), 2), -np.inf)
     phases = (0.0,) if view.plan.mode != "smooth" else tuple(np.arange(8) / 8)
-    ranked = np.sort(values)
-    for place, node in enumerate(nodes):
-        for phase in phases:
-            levels = _levels(view, found, int(node), ranked, step, phase, averages)
-            if levels is not None:
-                gains[place] = np.logaddexp(gains[place], _fit(averages, *levels))
-    if not np.isfinite(gains).any():
+    if view.plan.mode == "rank":
+        made = [_rank_levels(view, found, nodes, step)]
+    else:
+        made = [_line_levels(view, found, nodes, step, phase, averages) for phase in phases]
+    tables = [one for one in made if one is not None]
+    if not tables:
         return None
+    gains = np.logaddexp.reduce([_fit(averages, one) for one in tables])
     best = float(gains[:, 0].max())
     sure = best - float(gains[:, 1].max()) - np.log(len(nodes) * len(phases))
     if sure < _CONCLUSIVE:
@@ -114,92 +115,109 @@ def by_levels(view: View, found: Inversion, codes: Codes) -> tuple[Posterior, fl
     return None if posterior is None else (posterior, sure)
 
 
-def _levels(
-    view: View, found: Inversion, node: int, ranked: Array, step: float, phase: float, averages: _Averages
-) -> tuple[Array, Array, Array, Array] | None:
-    """Level, share, variance of a row, and uncertainty of the level itself, for each original value."""
-    plan = view.plan
-    secret = float(found.secrets[node])
-    if plan.mode == "rank":
-        return _rank_levels(view, found, node, ranked, step)
-    statistic = released_statistic(view)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Levels:
+    """By candidate, average (or one for all) and original value: the level, its share of the rows, and variances."""
+
+    level: Array
+    share: Array
+    variance: Array
+    """Of a row about its level."""
+    drift: Array
+    """Of the level itself, from table to table."""
+    gap: Array
+    """Between the levels, by candidate."""
+
+
+def _line_levels(
+    view: View, found: Inversion, nodes: Codes, step: float, phase: float, averages: _Averages
+) -> _Levels | None:
+    """Levels on a line: ``jitter`` and ``smooth`` scale, ``unit`` thins or adds."""
+    plan, statistic = view.plan, released_statistic(view)
+    secrets = found.secrets[nodes]
     known = plan.problem.known
     about = known.minimum if known.minimum is not None else known.maximum
     about = 0.0 if about is None else about
-    if secret == about or statistic == about:
-        return None
-    factor = (statistic - about) / (secret - about)
-    low, high = float(averages.means.min()), float(averages.means.max())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rise = (statistic - about) / (secrets - about)
+    start = 0.5 * rise - 0.5 if plan.mode == "jitter" else phase * rise
     if plan.mode == "unit":
-        mean, released = secret, statistic
-        if plan.problem.secret.kind != "mean":
-            family = plan.problem.family
-            mean = float(family.mean({name: value[node] for name, value in found.points.items()}))
-            released = float(view.column[np.isfinite(view.column)].mean())
+        mean = np.asarray(plan.problem.family.mean({name: value[nodes] for name, value in found.points.items()}))
+        released = float(view.column[np.isfinite(view.column)].mean())
         urn = plan.problem.family.name != "poisson"
-        rise = released / mean if released < mean else (1 + (released - mean) / (mean + 1) if urn else 1.0)
-        start = 0.0 if released < mean else (rise - 1 if urn else released - mean)
-    elif plan.mode == "jitter":
-        rise, start = factor, 0.5 * factor - 0.5
-    else:
-        rise, start = factor, phase * factor
+        more = released >= mean
+        growth = 1 + (released - mean) / (mean + 1) if urn else np.ones(len(nodes))
+        start = np.where(more, growth - 1 if urn else released - mean, 0.0)
+        rise = np.where(more, growth, released / mean)
     rise, start = rise * step, about + start * step
-    if not rise or (high - low) / abs(rise) > _LEVELS:
+    if not np.isfinite(rise).all() or not np.all(rise > 0):
         return None
-    first, last = sorted(((low - start) / rise, (high - start) / rise))
-    numbers = np.arange(np.floor(first) - 1, np.ceil(last) + 2)
-    levels = start + rise * numbers
-    size = len(levels)
-    return levels, np.full(size, 1 / size), np.full(size, averages.within), np.zeros(size)
+    # of all levels only those next to an average matter; each has the share of one among all
+    place = np.round((averages.means[None, :] - start[:, None]) / rise[:, None])
+    near = place[:, :, None] + np.array([-1.0, 0.0, 1.0])
+    count = np.ptp(averages.means) / rise + 3
+    shape = near.shape
+    return _Levels(
+        level=start[:, None, None] + rise[:, None, None] * near,
+        share=np.broadcast_to(1 / count[:, None, None], shape),
+        variance=np.full(shape, averages.within),
+        drift=np.zeros(shape),
+        gap=rise,
+    )
 
 
-def _rank_levels(
-    view: View, found: Inversion, node: int, ranked: Array, step: float
-) -> tuple[Array, Array, Array, Array] | None:
-    """Ranks of each original value under the candidate, and the mean of the released values of those ranks."""
-    family, rows = view.plan.problem.family, len(ranked)
-    params = {name: float(value[node]) for name, value in found.points.items()}
-    if isinstance(family, LocationScale):
-        ends = family.quantile(np.array([0.5 / rows, 1 - 0.5 / rows]), params)
-        numbers = np.arange(np.floor(ends[0] / step), np.ceil(ends[1] / step) + 1) * step
-        if len(numbers) > _LEVELS:
-            return None
-        below = np.asarray(family.cdf(numbers + 0.5 * step, params))
-    else:
-        low, high = np.asarray(family.quantile(np.array([0.5 / rows, 1 - 0.5 / rows]), params))
-        numbers = np.arange(low, high + 1)
-        if len(numbers) > _LEVELS:
-            return None
-        below = np.asarray(family.cdf(numbers, params))
-    cuts = np.clip(np.concatenate([[0.0], below]) * rows, 0, rows)
-    cuts[-1] = rows
-    sums = np.concatenate([[0.0], np.cumsum(ranked)])
-    squares = np.concatenate([[0.0], np.cumsum(ranked**2)])
-    grid = np.arange(rows + 1)
-    size = np.diff(cuts)
-    kept = size >= 0.5
-    mean = np.diff(np.interp(cuts, grid, sums))[kept] / size[kept]
-    spread = np.maximum(np.diff(np.interp(cuts, grid, squares))[kept] / size[kept] - mean**2, 0.0)
+def _rank_levels(view: View, found: Inversion, nodes: Codes, step: float) -> _Levels | None:
+    """After ``rank``: which ranks each original value has, and the mean of the released values of those ranks."""
+    family, ranked = view.plan.problem.family, np.sort(view.column[np.isfinite(view.column)])
+    rows = len(ranked)
+    params = {name: np.asarray(value)[nodes] for name, value in found.points.items()}
+    low = np.asarray(family.quantile(0.5 / rows, params), dtype=np.float64)
+    high = np.asarray(family.quantile(1 - 0.5 / rows, params), dtype=np.float64)
+    first, last = float(np.floor(np.min(low) / step)), float(np.ceil(np.max(high) / step))
+    if not last - first <= 2 * _LEVELS:
+        return None
+    numbers = np.arange(first, last + 1)[:, None] * step
+    # a continuous shape was rounded to the nearest step
+    at = numbers + (0.5 * step if isinstance(family, LocationScale) else 0.0)
+    below = np.asarray(family.cdf(at, {name: value[None, :] for name, value in params.items()}), dtype=np.float64)
+    cuts = np.concatenate([np.zeros((1, len(nodes))), below * rows]).T
+    cuts[:, -1] = rows
+    grid, size = np.arange(rows + 1), np.diff(cuts, axis=1)
+    used = size >= 0.5
+    length = np.where(used, size, 1.0)
+    sums, squares = (np.concatenate([[0.0], np.cumsum(power)]) for power in (ranked, ranked**2))
+    mean = np.diff(np.interp(cuts, grid, sums), axis=1) / length
+    spread = np.maximum(np.diff(np.interp(cuts, grid, squares), axis=1) / length - mean**2, 0.0)
     # where the ranks end varies from table to table
-    middle = 0.5 * (cuts[1:] + cuts[:-1])[kept] / rows
-    drift = np.sqrt(rows * middle * (1 - middle)) * np.gradient(mean) / size[kept] if kept.sum() > 1 else 0 * mean
-    return mean, size[kept] / rows, spread, 0.25 * drift**2
+    middle = 0.5 * (cuts[:, 1:] + cuts[:, :-1]) / rows
+    drift = np.sqrt(rows * middle * (1 - middle)) * np.gradient(mean, axis=1) / length
+    gaps = np.where(used[:, 1:] & used[:, :-1], np.abs(np.diff(mean, axis=1)), np.nan)
+    with np.errstate(all="ignore"):
+        gap = np.nan_to_num(np.nanmedian(gaps, axis=1), nan=step)
+    return _Levels(
+        level=mean[:, None, :],
+        share=np.where(used, size / rows, 0.0)[:, None, :],
+        variance=spread[:, None, :],
+        drift=np.where(used, 0.25 * drift**2, 0.0)[:, None, :],
+        gap=gap,
+    )
 
 
-def _fit(averages: _Averages, levels: Array, shares: Array, variances: Array, drift: Array) -> Array:
-    """Log likelihood of the averages on these levels, and on levels so blurred that nothing of them is left."""
-    gap = float(np.median(np.abs(np.diff(levels)))) if len(levels) > 1 else 1.0
+def _fit(averages: _Averages, on: _Levels) -> Array:
+    """By candidate: log likelihood of the averages on its levels, and on levels blurred until nothing is left."""
+    gap = on.gap[:, None, None]
     floor = (1e-3 * gap) ** 2 + 1e-300
-    rows, means = averages.rows[:, None], averages.means[:, None]
-    off = (means - levels) ** 2
-    overall = float(np.var(averages.means)) + floor
-    stray = _STRAY * np.exp(-0.5 * (averages.means - averages.means.mean()) ** 2 / overall) / np.sqrt(overall)
+    rows, means = averages.rows[None, :, None], averages.means[None, :, None]
+    off = (means - on.level) ** 2
+    overall = float(np.var(averages.means)) + 1e-300
+    stray = np.exp(-0.5 * (averages.means - averages.means.mean()) ** 2 / overall) / np.sqrt(overall)
+    sharp = on.variance / rows + on.drift + floor
     fits = []
-    for blur in (0.0, 0.25 * gap**2):
-        variance = variances / rows + drift + floor + blur
-        density = np.sum(shares * np.exp(-0.5 * off / variance) / np.sqrt(variance), axis=1)
-        fits.append(float(np.sum(np.log((1 - _STRAY) * density + stray + 1e-300))))
-    return np.array(fits)
+    for variance in (sharp, sharp + 0.25 * gap**2):
+        density = np.sum(on.share * np.exp(-0.5 * off / variance) / np.sqrt(variance), axis=2)
+        mixed = [np.sum(np.log((1 - odd) * density + odd * stray + 1e-300), axis=1) for odd in _STRAYS]
+        fits.append(np.logaddexp.reduce(mixed))
+    return np.stack(fits, axis=1)
 
 
 def captured(view: View, found: Inversion, codes: Codes) -> tuple[Posterior, float] | None:
@@ -227,13 +245,7 @@ def captured(view: View, found: Inversion, codes: Codes) -> tuple[Posterior, flo
     original = np.where(back >= 0, back, labels)
     column = view.column.copy()
     column[finite] = original
-    guess = released_statistic(_with(view, column))
+    guess = released_statistic(replace(view, column=column))
     near = np.exp(-0.5 * ((found.secrets - guess) / (0.3 * view.plan.problem.tolerance)) ** 2)
     posterior = found.posterior(near)
     return None if posterior is None else (posterior, (pure - by_chance) / spread)
-
-
-def _with(view: View, column: Array) -> View:
-    from dataclasses import replace
-
-    return replace(view, column=column)

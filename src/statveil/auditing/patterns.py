@@ -11,12 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from statveil.auditing.relations import CONVERSIONS
 from statveil.auditing.written import FLOAT32, precision
 from statveil.tables.blocks import Array
 
-__all__ = ["PATTERNS", "Pattern", "fineness", "find_patterns", "members"]
+__all__ = ["PATTERNS", "Pattern", "find_patterns", "fineness", "members"]
 
 _MOST = 60_000  # numbers of a pattern that are listed
 _UNUSUAL = 1e-6  # chance of a column without the pattern to show it: more than a hundred are looked for
@@ -128,7 +129,11 @@ def _all() -> dict[str, Pattern]:
             "a thousand over whole numbers",
             _image(lambda k: 1000 / k, lambda y: 1000 / y if y > 0 else 1e15, falling=True),
         ),
-        ("exp", "exponentials of tenths", _image(lambda k: np.exp(k / 10), lambda y: 10 * float(np.log(max(y, 1e-300))), least=-1e4)),
+        (
+            "exp",
+            "exponentials of tenths",
+            _image(lambda k: np.exp(k / 10), lambda y: 10 * float(np.log(max(y, 1e-300))), least=-1e4),
+        ),
     ]
     for name, says, places in images:
         made.append(Pattern(name=name, says=says, places=places))
@@ -175,7 +180,7 @@ def fineness(values: Array) -> float:
     return FLOAT32 * size if single else 2.0**-46 * size
 
 
-def members(values: Array, places: Array, slack: float) -> Array:
+def members(values: Array, places: Array, slack: float) -> NDArray[np.bool_]:
     """Which values lie on one of the sorted places, up to ``slack``."""
     if not len(places):
         return np.zeros(len(values), dtype=np.bool_)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations, permutations
+from itertools import combinations, islice, pairwise, permutations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from statveil.auditing.written import precision
 from statveil.tables.blocks import Array
@@ -120,17 +121,15 @@ def find_copies(column: Array, others: Mapping[str, Array]) -> tuple[Copy, ...]:
 def _candidates(others: Mapping[str, Array]) -> Iterator[tuple[tuple[str, ...], str]]:
     for name in others:
         yield (name,), ""
-    pairs = 0
-    for one, two in permutations(others, 2):
-        if pairs >= _MOST_PAIRS:
-            return
-        pairs += 1
+    for one, two in islice(permutations(others, 2), _MOST_PAIRS):
         yield (one, two), "-"
         if one < two:
             yield (one, two), "+"
 
 
-def _copy(column: Array, parts: list[Array], rows: Array, names: tuple[str, ...], joint: str) -> Copy | None:
+def _copy(
+    column: Array, parts: list[Array], rows: NDArray[np.int64], names: tuple[str, ...], joint: str
+) -> Copy | None:
     look = rows[:: max(1, len(rows) // _LOOK)]
     x, y = column[rows], _together([part[rows] for part in parts], joint)
     few_x, few_y = column[look], _together([part[look] for part in parts], joint)
@@ -184,14 +183,12 @@ def find_thresholds(column: Array, columns: Mapping[str, Array]) -> tuple[Thresh
         if np.any(high[ranked][:-1] >= low[ranked][1:]):
             continue
         below = np.cumsum(counts[ranked])[:-1]
-        for place, (one, two) in enumerate(zip(ranked[:-1], ranked[1:], strict=True)):
+        for place, (one, two) in enumerate(pairwise(ranked)):
             if min(below[place], len(x) - below[place]) < _SIDE:
                 continue
             value = _roundest(float(high[one]), float(low[two]))
             if value is not None:
-                found.append(
-                    Threshold(column=name, value=value, lower=float(values[one]), upper=float(values[two]))
-                )
+                found.append(Threshold(column=name, value=value, lower=float(values[one]), upper=float(values[two])))
     return tuple(found)
 
 

@@ -14,19 +14,24 @@ MARGIN = 1.5
 """A release holds when no attacker's rate can be above this many times the claimed risk."""
 
 
+_GLANCE = 50
+
+
 def looks(most: int) -> list[int]:
     """After how many trials the rates are looked at: doubling, up to ``most``.
 
+    The first look is for leaks alone, which often show at once.
+
     >>> looks(2000)
-    [200, 400, 800, 2000]
+    [50, 200, 400, 800, 2000]
     """
     found = [LEAST_TRIALS]
     while 2 * found[-1] <= most:
         found.append(2 * found[-1])
     if found[-1] < most:
         # a last look shortly after another one says nothing new
-        found[-1 if len(found) > 1 and most < 1.5 * found[-1] else len(found) :] = [most]
-    return found
+        found = [*(found[:-1] if len(found) > 1 and most < 1.5 * found[-1] else found), most]
+    return [_GLANCE, *found]
 
 
 def interval(hits: int, trials: int, *, attackers: int, looks: int) -> tuple[float, float]:

@@ -12,14 +12,16 @@ from statveil.auditing.inversion import Inversion, inverted
 from statveil.auditing.patterns import PATTERNS, fineness, members
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View
+from statveil.auditing.written import FLOAT32
 from statveil.tables.blocks import Array
 
 __all__ = ["PatternAttacker"]
 
-_VOTES = 400_000  # pairs of a row and a number of the pattern that are looked at
+_TRIED = 3
+_VOTES = 100_000  # pairs of a row and a number of the pattern that are looked at
 _KEPT = 400  # candidates with most votes that are weighed
 _CONCLUSIVE = 6.0  # log likelihood beyond what the best of all candidates reaches by chance
-_ROWS = 4_000  # rows that are put back for each candidate of a comb
+_ROWS = 1_000  # rows that are put back for each candidate of a comb
 
 
 class PatternAttacker(Attacker):
@@ -40,14 +42,16 @@ class PatternAttacker(Attacker):
         if found is None or found.factor is None:
             return None if found is None else found.posterior()
         values = view.column[np.isfinite(view.column)]
-        best: Posterior | None = None
-        strength = _CONCLUSIVE
-        for name in view.knowledge.patterns:
-            weigh = _on_comb if view.plan.mode == "lattice" else _votes
-            weighed = weigh(found, values, name)
-            if weighed is not None and weighed[1] > strength:
-                best, strength = weighed
-        return best or found.posterior()
+        # exact to the last bit, or, where a number has no more than 32 bits, within the cell over which it is spread
+        fine = fineness(values)
+        slacks = sorted({fine, max(fine, 0.5 * FLOAT32 * float(np.abs(values).max(initial=0.0)))})
+        for name in view.knowledge.patterns[:_TRIED]:  # the most telling one comes first
+            for slack in slacks if view.plan.mode != "lattice" else (fine,):
+                weigh = _on_comb if view.plan.mode == "lattice" else _votes
+                weighed = weigh(found, values, name, slack)
+                if weighed is not None and weighed[1] > _CONCLUSIVE and weighed[0] is not None:
+                    return weighed[0]
+        return found.posterior()
 
 
 def _gain(hits: Array, rows: int, expected: Array | float) -> Array:
@@ -58,10 +62,9 @@ def _gain(hits: Array, rows: int, expected: Array | float) -> Array:
     return np.where(share > chance, gain, 0.0)
 
 
-def _on_comb(found: Inversion, values: Array, name: str) -> tuple[Posterior | None, float] | None:
+def _on_comb(found: Inversion, values: Array, name: str, slack: float) -> tuple[Posterior | None, float] | None:
     """Whole steps: put the rows back for each candidate and count."""
     few = values[:: max(1, len(values) // _ROWS)]
-    slack = fineness(values)
     assert found.factor is not None
     assert found.offset is not None
     low = float(few.min() - found.offset.max()) - slack
@@ -70,8 +73,11 @@ def _on_comb(found: Inversion, values: Array, name: str) -> tuple[Posterior | No
     if len(places) < 2:
         return None
     hits = np.array(
-        [np.count_nonzero(members((few - offset) / factor, places, 0.02 * slack))
-         for offset, factor in zip(found.offset, found.factor, strict=True)], dtype=np.float64
+        [
+            np.count_nonzero(members((few - offset) / factor, places, 0.02 * slack))
+            for offset, factor in zip(found.offset, found.factor, strict=True)
+        ],
+        dtype=np.float64,
     )
     if len(hits) < 2:
         return None
@@ -82,19 +88,19 @@ def _on_comb(found: Inversion, values: Array, name: str) -> tuple[Posterior | No
     return found.posterior(np.exp(gain - top)), top - np.log(len(hits)) + _CONCLUSIVE - 2.0
 
 
-def _votes(found: Inversion, values: Array, name: str) -> tuple[Posterior | None, float] | None:
+def _votes(found: Inversion, values: Array, name: str, slack: float) -> tuple[Posterior | None, float] | None:
     """Any shift or scaling: each row and each number propose a secret."""
+    assert found.factor is not None
+    assert found.offset is not None
     usable = np.flatnonzero((found.weights > 0) & np.isfinite(found.factor))
     if len(usable) < 2:
         return None
     first, last = usable[0], usable[-1]
     run = float(found.secrets[last] - found.secrets[first])
-    assert found.factor is not None
-    assert found.offset is not None
     start = (values - found.offset[first]) / found.factor[first]
     stop = (values - found.offset[last]) / found.factor[last]
     low, high = np.minimum(start, stop), np.maximum(start, stop)
-    slack = fineness(values) / float(np.abs(found.factor[usable]).min())
+    slack = slack / float(np.abs(found.factor[usable]).min())
     places = PATTERNS[name].places(float(low.min()) - slack, float(high.max()) + slack)
     if len(places) < 2 or run == 0:
         return None

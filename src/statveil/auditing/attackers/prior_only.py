@@ -14,7 +14,7 @@ from statveil.planning import Plan
 __all__ = ["PriorOnly"]
 
 
-_DRAWS = 40_000
+_DRAWS = 4_000
 
 
 class PriorOnly(Attacker):

@@ -42,8 +42,11 @@ class Thresholds(Attacker):
         """Log likelihood of each candidate."""
         finite = np.isfinite(view.column)
         # labels of other thresholds of the same column lie further down or up
-        middle = [float(np.median(view.column[finite & (labels == side)])) for side in (rule.lower, rule.upper)
-                  if np.any(finite & (labels == side))]
+        middle = [
+            float(np.median(view.column[finite & (labels == side)]))
+            for side in (rule.lower, rule.upper)
+            if np.any(finite & (labels == side))
+        ]
         if len(middle) < 2:
             return np.zeros(len(found.secrets))
         lower, upper = (view.column[finite & (labels == side)] for side in (rule.lower, rule.upper))

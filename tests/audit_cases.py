@@ -1,0 +1,316 @@
+"""Releases that are broken by construction, and sound ones: what an audit must say of each.
+
+Every case is a table, a problem and a risk. Broken ones are forced through with every leak accepted; each says what
+gives the secret away. Sound ones follow the assumptions of their plan, beside harmless other columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import statveil as sv
+from statveil.tables.verification import LEAKS
+
+Rng = np.random.Generator
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One release to audit; ``table`` draws the columns, the audited one is ``x``."""
+
+    name: str
+    problem: Callable[[], sv.Problem]
+    table: Callable[[Rng], dict[str, Any]]
+    risk: float = 0.1
+    why: str = ""
+    attackers: tuple[str, ...] = field(default=())
+    """Any of these must find it (for broken cases)."""
+    method: str = "auto"
+
+    def audit(self, *, seed: int = 1, **options: Any) -> sv.Audit:
+        """Plan, release with every leak accepted, audit."""
+        frame = pl.DataFrame(self.table(np.random.default_rng([7, *self.name.encode()])))
+        plan = sv.plan(self.problem(), max_risk=self.risk, method=self.method)
+        released = sv.release(plan, frame, column="x", accept=tuple(LEAKS))
+        return sv.audit(plan, frame, released, column="x", seed=seed, **options)
+
+
+def location(low: float, high: float, tolerance: float, secret: Any = None, **known: Any) -> Callable[[], sv.Problem]:
+    return lambda: sv.Problem(
+        family=sv.Location(),
+        prior=sv.Box(mean=(low, high)),
+        secret=secret or sv.Mean(),
+        tolerance=tolerance,
+        known=sv.Structure(**known),
+    )
+
+
+def of(family: Any, tolerance: float, secret: Any = None, known: Any = None, **prior: Any) -> Callable[[], sv.Problem]:
+    return lambda: sv.Problem(
+        family=family,
+        prior=sv.Box(**prior),
+        secret=secret or sv.Mean(),
+        tolerance=tolerance,
+        known=known or sv.Structure(),
+    )
+
+
+def shares(tolerance: float, size: int = 3) -> Callable[[], sv.Problem]:
+    labels = tuple("abcdef"[:size])
+    return lambda: sv.Problem(family=sv.Categorical(labels=labels), secret=sv.Fraction(0), tolerance=tolerance)
+
+
+def panel(draw: Callable[[Rng, int], Any], groups: int, each: int, *, text: bool = False) -> Callable[[Rng], Any]:
+    """One value for each id, rows shuffled."""
+
+    def table(rng: Rng) -> dict[str, Any]:
+        ids = rng.permutation(np.repeat(np.arange(groups), each))
+        return {"x": np.asarray(draw(rng, groups))[ids], "id": [f"p{i}" for i in ids] if text else ids}
+
+    return table
+
+
+def slow(rng: Rng, rows: int, run: int, draw: Callable[[Rng, int], Any]) -> Any:
+    """Runs of equal values, in any order."""
+    return np.repeat(draw(rng, rows // run + 1), run)[:rows]
+
+
+def letters(rng: Rng, rows: int, chances: tuple[float, ...] = (0.5, 0.3, 0.2)) -> Any:
+    return rng.choice(np.array(list("abcdef"[: len(chances)])), rows, p=chances)
+
+
+def three_digits(values: Any) -> Any:
+    return np.array([float(f"{value:.3g}") for value in values])
+
+
+BINOMIAL = of(sv.Binomial(trials=20), 0.2, p=(0.2, 0.8))
+POISSON = of(sv.Poisson(), 0.5, rate=(5, 40))
+COUNTS = location(40, 160, 1.0, minimum=0, step=1)
+HEAPED = location(40, 160, 1.0, minimum=0, step=1, heaps=(5,))
+
+
+def gamma_counts(rng: Rng, rows: int) -> Any:
+    return np.round(rng.gamma(4.0, 20.0, rows))
+
+
+def heaped(rng: Rng, rows: int) -> Any:
+    values = gamma_counts(rng, rows)
+    return np.where(rng.random(rows) < 0.3, 5 * np.round(values / 5), values)
+
+
+def some_whole(rng: Rng, rows: int, whole: int) -> Any:
+    values = rng.normal(100, 15, rows)
+    chosen = rng.choice(rows, whole, replace=False)
+    values[chosen] = np.round(values[chosen])
+    return values
+
+
+def with_flag(rng: Rng) -> dict[str, Any]:
+    x = rng.normal(65, 12, 1000)
+    return {"x": x, "passed": x >= 60}
+
+
+def with_labels(rng: Rng) -> dict[str, Any]:
+    x = rng.gamma(4.0, 12.0, 1000)
+    return {"x": x, "band": np.array(["low", "middle", "high"])[(x >= 30).astype(int) + (x >= 60)]}
+
+
+def binomial_flag(rng: Rng) -> dict[str, Any]:
+    x = rng.binomial(20, 0.5, 4000).astype(float)
+    return {"x": x, "passed": x >= 10}
+
+
+def with_copy(form: Callable[[Any], Any], digits: int) -> Callable[[Rng], dict[str, Any]]:
+    def table(rng: Rng) -> dict[str, Any]:
+        x = rng.lognormal(3.0, 0.5, 1000)
+        return {"x": x, "other": rng.random(1000), "copy": np.round(form(x), digits)}
+
+    return table
+
+
+def clock(rng: Rng) -> dict[str, Any]:
+    x, start = rng.gamma(2.0, 40.0, 1000), np.round(rng.random(1000) * 1e5)
+    return {"x": x, "start": start, "end": np.round(start + x)}
+
+
+def clock_text(rng: Rng) -> dict[str, Any]:
+    x, start = rng.gamma(2.0, 40.0, 600), np.round(rng.random(600) * 80_000)
+    begin = np.datetime64("2024-03-01T00:00:00")
+    return {
+        "x": x,
+        "start": [str(begin + np.timedelta64(int(s), "s")) for s in start],
+        "end": [str(begin + np.timedelta64(int(s), "s")) for s in np.round(start + x)],
+    }
+
+
+def total(rng: Rng) -> dict[str, Any]:
+    x, tax = rng.gamma(2.0, 40.0, 800), rng.gamma(2.0, 5.0, 800)
+    return {"x": x, "tax": tax, "total": x + tax}
+
+
+def single_copies(rng: Rng) -> dict[str, Any]:
+    return {"x": rng.choice(rng.gamma(2.0, 40.0, 100).astype(np.float32), 1000)}
+
+
+ORDER, GROUPS, KINDS = ("neighbours",), ("grouped",), ("pattern", "lattice-shift", "lattice-scale", "periodic", "atoms")
+
+BROKEN: tuple[Case, ...] = (
+    # A: randomness by rows that order or ids undo
+    Case(name="rank, sorted, 1,000 rows", problem=BINOMIAL, risk=0.2, attackers=ORDER,
+         table=lambda rng: {"x": np.sort(rng.binomial(20, 0.5, 1000)).astype(float)}, why="sorted by the column"),
+    Case(name="rank, sorted downwards, 4,000 rows", problem=BINOMIAL, risk=0.2, attackers=ORDER,
+         table=lambda rng: {"x": np.sort(rng.binomial(20, 0.6, 4000))[::-1].astype(float)}, why="sorted downwards"),
+    Case(name="rank, runs of 20", problem=BINOMIAL, risk=0.2, attackers=ORDER,
+         table=lambda rng: {"x": slow(rng, 4000, 20, lambda r, n: r.binomial(20, 0.5, n)).astype(float)},
+         why="changes slowly in time"),
+    Case(name="rank, panel of 10", problem=BINOMIAL, risk=0.2, attackers=GROUPS,
+         table=panel(lambda rng, n: rng.binomial(20, 0.5, n).astype(float), 200, 10), why="one value for each id"),
+    Case(name="rank, panel of 25 by name", problem=BINOMIAL, risk=0.2, attackers=GROUPS,
+         table=panel(lambda rng, n: rng.binomial(20, 0.4, n).astype(float), 120, 25, text=True), why="one value a name"),
+    Case(name="unit, panel", problem=POISSON, risk=0.2, attackers=GROUPS,
+         table=panel(lambda rng, n: rng.poisson(15, n).astype(float), 200, 20), why="one value for each id"),
+    Case(name="unit, panel by name", problem=POISSON, risk=0.2, attackers=GROUPS,
+         table=panel(lambda rng, n: rng.poisson(20, n).astype(float), 100, 40, text=True), why="one value for each name"),
+    Case(name="unit, sorted", problem=POISSON, risk=0.2, attackers=ORDER,
+         table=lambda rng: {"x": np.sort(rng.poisson(15, 4000)).astype(float)}, why="sorted by the column"),
+    Case(name="jitter, panel", problem=COUNTS, attackers=GROUPS, table=panel(gamma_counts, 200, 10),
+         why="one value for each id"),
+    Case(name="jitter, panel of 4", problem=COUNTS, attackers=GROUPS, table=panel(gamma_counts, 600, 4),
+         why="one value for each id"),
+    Case(name="jitter, sorted", problem=COUNTS, attackers=ORDER,
+         table=lambda rng: {"x": np.sort(gamma_counts(rng, 4000))}, why="sorted by the column"),
+    Case(name="jitter, runs of 8", problem=COUNTS, attackers=ORDER,
+         table=lambda rng: {"x": slow(rng, 3000, 8, gamma_counts)}, why="changes slowly in time"),
+    Case(name="category, panel", problem=shares(0.02), risk=0.2, attackers=GROUPS,
+         table=panel(letters, 200, 10), why="one label for each id"),
+    Case(name="category, panel of 5", problem=shares(0.02), risk=0.2, attackers=GROUPS,
+         table=panel(letters, 400, 5, text=True), why="one label for each name"),
+    Case(name="category, sorted", problem=shares(0.02), risk=0.2, attackers=ORDER,
+         table=lambda rng: {"x": np.sort(letters(rng, 2000))}, why="sorted by the column"),
+    Case(name="32-bit copies, scale", problem=location(10, 200, 1.0, minimum=0), attackers=("last-bits",),
+         table=single_copies, why="copies differ by the last bit times the factor"),
+    Case(name="32-bit copies, shift", problem=location(10, 200, 1.0), attackers=("last-bits", "support"),
+         table=lambda rng: {"x": 20 + rng.choice(rng.gamma(2.0, 40.0, 300), 3000).astype(np.float32)},
+         why="last bits double at powers of two"),
+    # B: structure that checks did not see
+    Case(name="pounds in kg", problem=location(50, 120, 1.0, step=0.1), risk=0.125, attackers=KINDS,
+         table=lambda rng: {"x": np.round(rng.integers(100, 250, 1000) * 0.45359237, 1)}, why="rounded conversion"),
+    Case(name="inches in cm", problem=location(140, 200, 1.0, step=0.1), risk=0.2, attackers=KINDS,
+         table=lambda rng: {"x": np.round(np.round(rng.normal(67, 4, 500)) * 2.54, 1)}, why="rounded conversion"),
+    Case(name="Fahrenheit in Celsius", problem=location(0, 40, 0.5, step=0.1), risk=0.2, attackers=KINDS,
+         table=lambda rng: {"x": np.round((np.round(rng.normal(65, 15, 600)) - 32) / 1.8, 1)}, why="rounded conversion"),
+    Case(name="heights partly in inches", problem=location(150, 190, 0.5, step=0.1), risk=0.2, attackers=KINDS,
+         table=lambda rng: {"x": np.where(rng.random(800) < 0.4, np.round(np.round(rng.normal(67, 4, 800)) * 2.54, 1),
+                                          np.round(rng.normal(170, 9, 800), 1))}, why="partly converted"),
+    Case(name="three digits, scale", problem=location(50, 1000, 5.0, minimum=0), attackers=KINDS,
+         table=lambda rng: {"x": three_digits(rng.lognormal(4.0, 1.5, 600))}, why="three significant digits"),
+    Case(name="logs of whole numbers", problem=location(1, 8, 0.1), risk=0.2, attackers=KINDS,
+         table=lambda rng: {"x": np.log(np.round(rng.lognormal(4.0, 1.0, 1000)) + 1)}, why="logarithms"),
+    Case(name="logs, four decimals", problem=location(1, 8, 0.1, step=0.0001), risk=0.2, attackers=KINDS,
+         table=lambda rng: {"x": np.round(np.log(np.round(rng.lognormal(4.0, 1.0, 1000)) + 1), 4)}, why="logarithms"),
+    Case(name="decimal logs", problem=location(0.5, 4, 0.05), risk=0.2, attackers=KINDS,
+         table=lambda rng: {"x": np.log10(np.round(rng.lognormal(4.0, 1.0, 1000)) + 1)}, why="logarithms"),
+    Case(name="square roots", problem=location(5, 40, 0.2), attackers=KINDS,
+         table=lambda rng: {"x": np.sqrt(rng.integers(25, 900, 600))}, why="square roots"),
+    Case(name="reciprocals", problem=location(0.01, 1, 0.005), attackers=(*KINDS, "support"),
+         table=lambda rng: {"x": 1 / rng.integers(1, 60, 600)}, why="reciprocals"),
+    Case(name="squares, scale", problem=location(100, 1500, 5.0, minimum=0), attackers=KINDS,
+         table=lambda rng: {"x": rng.integers(3, 45, 500) ** 2.0}, why="squares"),
+    Case(name="a few whole numbers", problem=location(90, 110, 0.05), attackers=KINDS,
+         table=lambda rng: {"x": some_whole(rng, 500, 6)}, why="6 whole numbers in 500"),
+    Case(name="19 whole numbers in a long column", problem=location(90, 110, 0.05), attackers=KINDS,
+         table=lambda rng: {"x": some_whole(rng, 60_000, 19)}, why="19 whole numbers in 60,000"),
+    Case(name="weak heaps", problem=location(60, 140, 1.0, step=1), risk=0.15, attackers=KINDS,
+         table=lambda rng: {"x": np.where(rng.random(400) < 0.25, 10 * np.round(rng.normal(10, 1.5, 400)),
+                                          np.round(rng.normal(100, 15, 400)))}, why="favourite tens"),
+    Case(name="shares up to 1", problem=location(0.1, 0.9, 0.01, minimum=0), attackers=("support",),
+         table=lambda rng: {"x": rng.beta(3.0, 1.2, 1000)}, why="a natural maximum"),
+    Case(name="whole numbers, shifted", problem=location(10, 200, 0.4), risk=0.2, attackers=(*KINDS, "support"),
+         table=lambda rng: {"x": np.floor(rng.gamma(2.0, 40.0, 1000))}, why="whole numbers"),
+    # D: what other columns tell
+    Case(name="a flag from 60 on", problem=location(40, 90, 1.0), risk=0.2, attackers=("thresholds",),
+         table=with_flag, why="passed = x >= 60"),
+    Case(name="labels", problem=location(20, 120, 1.0, minimum=0), attackers=("thresholds",), table=with_labels,
+         why="bands"),
+    Case(name="a flag beside ranks", problem=BINOMIAL, risk=0.2, attackers=("thresholds",), table=binomial_flag,
+         why="passed = x >= 10"),
+    Case(name="a rounded logarithm", problem=location(5, 60, 0.5, minimum=0), attackers=("copies",),
+         table=with_copy(np.log, 2), why="lwage = log(wage)"),
+    Case(name="a rounded copy", problem=location(5, 60, 0.5), attackers=("copies", "auxiliary"),
+         table=with_copy(lambda x: x, 0), why="the column in whole units"),
+    Case(name="end - start", problem=location(10, 200, 1.0, minimum=0), attackers=("copies", "auxiliary"), table=clock,
+         why="clock times"),
+    Case(name="end - start as text", problem=location(10, 200, 1.0, minimum=0), attackers=("copies", "auxiliary"),
+         table=clock_text, why="clock times"),
+    Case(name="a total", problem=location(10, 200, 1.0), attackers=("auxiliary", "copies", "support"), table=total,
+         why="x = total - tax"),
+)  # fmt: skip
+
+
+def harmless(rng: Rng, rows: int, x: Any = None) -> dict[str, Any]:
+    """Columns that tell nothing: ids that do not group, labels, shuffled times, a correlated number."""
+    found = {
+        "id": rng.permutation(rows),
+        "team": rng.choice(np.array(["red", "green", "blue"]), rows),
+        "time": rng.random(rows) * 1e5,
+        "person": rng.integers(0, max(rows // 5, 2), rows),
+    }
+    if x is not None:
+        found["near"] = x + rng.normal(0, 2 * float(np.std(x)) + 1e-9, rows)
+    return found
+
+
+def sound_table(draw: Callable[[Rng, int], Any], rows: int, *, numeric: bool = True) -> Callable[[Rng], dict[str, Any]]:
+    def table(rng: Rng) -> dict[str, Any]:
+        x = draw(rng, rows)
+        return {"x": x, **harmless(rng, rows, x if numeric else None)}
+
+    return table
+
+
+_SOUND: tuple[tuple[str, Callable[[], sv.Problem], Callable[[Rng, int], Any], float], ...] = (
+    ("shift of normal rows", location(10, 200, 1.0), lambda rng, n: rng.normal(100, 15, n), 0.1),
+    ("shift of skewed rows", location(50, 250, 2.0), lambda rng, n: 60 + rng.gumbel(40, 15, n), 0.2),
+    ("scale of gamma rows", location(10, 200, 1.0, minimum=0), lambda rng, n: rng.gamma(2.0, 40.0, n), 0.2),
+    ("scale of lognormal rows", location(5, 100, 1.0, minimum=0), lambda rng, n: rng.lognormal(3.0, 0.8, n), 0.15),
+    ("whole steps", location(50, 200, 2.0, step=1), lambda rng, n: np.round(rng.normal(100, 15, n)), 0.2),
+    ("tenths", location(50, 150, 1.0, step=0.1), lambda rng, n: np.round(rng.normal(100, 15, n), 1), 0.15),
+    ("median", location(10, 200, 1.0, sv.Quantile(0.5)), lambda rng, n: rng.normal(100, 15, n), 0.2),
+    ("jitter far from the bound", location(100, 400, 3.0, minimum=0, step=1),
+     lambda rng, n: np.round(rng.gamma(9.0, 25.0, n)), 0.2),
+    ("smooth", location(100, 400, 3.0, minimum=0, step=1, heaps=(5,)),
+     lambda rng, n: np.where(rng.random(n) < 0.3, 5 * np.round(rng.gamma(9.0, 5.0, n)), np.round(rng.gamma(9.0, 25.0, n))),
+     0.2),
+    ("rank of binomial rows", BINOMIAL, lambda rng, n: rng.binomial(20, 0.5, n).astype(float), 0.2),
+    ("unit of Poisson rows", POISSON, lambda rng, n: rng.poisson(15, n).astype(float), 0.2),
+    ("unit of geometric rows", of(sv.Geometric(), 0.5, p=(0.05, 0.2)), lambda rng, n: rng.geometric(0.1, n) - 1.0, 0.2),
+    ("categories", shares(0.02), letters, 0.2),
+    ("four categories", shares(0.03, 4), lambda rng, n: letters(rng, n, (0.4, 0.3, 0.2, 0.1)), 0.25),
+    ("gaussian box", of(sv.Gaussian(), 1.0, mu=(50, 150), sigma=(5, 40)), lambda rng, n: rng.normal(100, 15, n), 0.2),
+    ("gaussian std", of(sv.Gaussian(), 0.5, sv.Std(), mu=(50, 150), sigma=(5, 40)), lambda rng, n: rng.normal(100, 15, n),
+     0.2),
+    ("exponential", of(sv.Exponential(), 1.0, scale=(10, 80)), lambda rng, n: rng.exponential(40, n), 0.2),
+    ("uniform", of(sv.Uniform(), 1.0, low=(0, 50), high=(60, 120)), lambda rng, n: rng.uniform(20, 90, n), 0.25),
+    ("normal belief", of(sv.Gaussian(), 1.0, mu=sv.Density("normal", (100, 20), low=40, high=160), sigma=15.0),
+     lambda rng, n: rng.normal(100, 15, n), 0.25),
+    ("known spread", of(sv.Gaussian(), 1.0, mu=(50, 150), sigma=15.0), lambda rng, n: rng.normal(100, 15, n), 0.15),
+)  # fmt: skip
+
+SIZES = (300, 600, 1_000, 2_000, 4_000)
+
+SOUND: tuple[Case, ...] = tuple(
+    Case(
+        name=f"{name}, {rows:,} rows",
+        problem=problem,
+        table=sound_table(draw, rows, numeric=not name.endswith("categories") and name != "categories"),
+        risk=risk,
+    )
+    for name, problem, draw, risk in _SOUND
+    for rows in SIZES
+)
+"""Twenty kinds in five sizes."""
