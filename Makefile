@@ -38,8 +38,8 @@ bench: $(READY)  ## speeds, as ratios within one run
 	$(BIN)/python benchmarks/release.py
 	$(BIN)/python benchmarks/kaggle_layout.py
 
-fuzz: $(READY)  ## 1,000 random plans against a truth that shares nothing with the accounting
-	$(BIN)/python -m fuzz.plans --plans 1000
+fuzz: $(READY)  ## 1,000 random plans against a truth that shares nothing with the accounting, into docs/fuzz_last.md
+	$(BIN)/python -m fuzz.plans --plans 1000 --output docs/fuzz_last.md
 
 audit-tables: $(READY)  ## real tables under the audit, into docs/audit_tables.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/tables \

@@ -87,8 +87,11 @@ def _branches(cells: Cells, belief: Belief, g: Callable[[Array], Array]) -> list
             belief.high,
         )
     )
+    grid = grid[np.concatenate([[True], np.diff(grid) > 1e-12 * (belief.high - belief.low)])]
+    grid[-1] = belief.high
     value = g(grid)
     step = np.sign(np.diff(value))
+    step[np.abs(np.diff(value)) < 1e-14 * np.abs(value).max()] = 0  # a rounding error is no turn
     # a plateau goes with what came before it
     for i in range(1, len(step)):
         if step[i] == 0:

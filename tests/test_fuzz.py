@@ -81,10 +81,10 @@ def test_a_secret_that_turns():
     plan = stated("binomial", {"p": flat(0.05, 0.95)}, {"kind": "fraction", "category": 10}, 0.01, {})
     plan["problem"]["family"]["trials"] = 20
     plan["mechanism"] = {"kind": "partition", "parameter": "p", "edges": [0.05, 0.95], "released": [0.5]}
-    p = np.linspace(0.05, 0.95, 2_000_001)
+    p = np.linspace(0.05, 0.95, 200_001)
     value = np.sort(stats.binom.pmf(10, 20, p))
     caught = np.searchsorted(value, value + 0.02, side="right") - np.arange(len(value))
-    assert true_risk(plan).risk == pytest.approx(caught.max() / len(p), abs=2e-6)
+    assert true_risk(plan).risk == pytest.approx(caught.max() / len(p), abs=2e-5)
 
 
 @pytest.mark.parametrize("length", [0.9, 3.3, 4.2, 9.5, 12.1, 20.0, 33.3])
@@ -245,6 +245,6 @@ def test_random_problems_are_the_same_for_a_seed_and_of_every_family():
 def test_the_command_counts_and_ends_with_1_on_a_violation(capsys, monkeypatch):
     assert main(["--plans", "3", "--seed", "2", "--only", "categorical"]) == 0
     assert "3 plans" in capsys.readouterr().out
-    monkeypatch.setattr("fuzz.plans.examine", lambda spec: ("violated", "auto", "too low"))
+    monkeypatch.setattr("fuzz.plans.examine", lambda spec, **_: ("violated", "auto", "too low"))
     assert main(["--plans", "1", "--only", "categorical"]) == 1
     assert "--case" in capsys.readouterr().out
