@@ -116,7 +116,7 @@ def _density(data: Mapping[str, Any]) -> Belief:
 
     def ppf(u: Array) -> Array:
         inner = below + whole * np.asarray(u)
-        return np.clip(frozen.isf(-inner) if upper else frozen.ppf(inner), low, high)
+        return np.asarray(np.clip(frozen.isf(-inner) if upper else frozen.ppf(inner), low, high))
 
     place = [float(x) for x in frozen.support() if np.isfinite(x)]
     shapes, loc, scale = frozen.dist._parse_args(*frozen.args, **frozen.kwds)
@@ -133,13 +133,16 @@ def _density(data: Mapping[str, Any]) -> Belief:
 
 def _elicited(data: Mapping[str, Any], bounds: tuple[float, float]) -> Belief:
     """``sure`` of a normal cut at 4 standard deviations lies between a and b, on the natural scale."""
+    to: Callable[[Any], Any]
+    back: Callable[[Any], Any]
+    stretch: Callable[[Array], Array]
     finite = [math.isfinite(end) for end in bounds]
     if all(finite):
         to, back, stretch = _logit, _expit, (lambda x: 1 / (x * (1 - x)))
     elif finite[0]:
         to, back, stretch = np.log, np.exp, (lambda x: 1 / x)
     else:
-        to, back, stretch = (lambda x: np.asarray(x)), (lambda x: np.asarray(x)), (lambda x: np.ones(np.shape(x)))
+        to, back, stretch = np.asarray, np.asarray, (lambda x: np.ones(np.shape(x)))
     a, b, sure = float(data["a"]), float(data["b"]), float(data["sure"])
     cut = stats.truncnorm(-4, 4)
     middle = 0.5 * (float(to(a)) + float(to(b)))
@@ -152,10 +155,10 @@ def _elicited(data: Mapping[str, Any], bounds: tuple[float, float]) -> Belief:
     return _made(
         low,
         high,
-        lambda x: np.where(
-            (x >= low) & (x <= high), np.exp(-0.5 * z(x) ** 2) * stretch(np.clip(x, low, high)), 0.0
-        )
-        / (sd * math.sqrt(2 * math.pi) * math.erf(4 / math.sqrt(2))),
+        lambda x: (
+            np.where((x >= low) & (x <= high), np.exp(-0.5 * z(x) ** 2) * stretch(np.clip(x, low, high)), 0.0)
+            / (sd * math.sqrt(2 * math.pi) * math.erf(4 / math.sqrt(2)))
+        ),
         lambda x: np.asarray(cut.cdf(z(x))),
         lambda u: np.clip(back(middle + sd * cut.ppf(u)), low, high),
         [a, b],
@@ -179,7 +182,7 @@ def _table(x: Array, weights: Array) -> Belief:
         at = np.clip(at, x[0], x[-1])
         i = np.clip(np.searchsorted(x, at, side="right") - 1, 0, len(x) - 2)
         step = at - x[i]
-        return np.clip(below[i] + height[i] * step + 0.5 * rise[i] * step**2, 0.0, 1.0)
+        return np.asarray(np.clip(below[i] + height[i] * step + 0.5 * rise[i] * step**2, 0.0, 1.0))
 
     def ppf(u: Array) -> Array:
         i = np.clip(np.searchsorted(below, u, side="right") - 1, 0, len(x) - 2)
@@ -187,11 +190,9 @@ def _table(x: Array, weights: Array) -> Belief:
         root = np.sqrt(np.maximum(height[i] ** 2 + 2 * rise[i] * rest, 0.0))
         with np.errstate(divide="ignore", invalid="ignore"):
             step = np.where(rest > 0, 2 * rest / (height[i] + root), 0.0)
-        return np.clip(x[i] + step, x[i], x[i + 1])
+        return np.asarray(np.clip(x[i] + step, x[i], x[i + 1]))
 
-    return _made(
-        float(x[0]), float(x[-1]), lambda at: np.interp(at, x, height, left=0.0, right=0.0), cdf, ppf, list(x)
-    )
+    return _made(float(x[0]), float(x[-1]), lambda at: np.interp(at, x, height, left=0.0, right=0.0), cdf, ppf, list(x))
 
 
 def members(data: Mapping[str, Any], *, periods: tuple[float, ...] = ()) -> list[Belief]:

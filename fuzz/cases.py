@@ -1,28 +1,116 @@
-"""Plans that once stated less than the truth: the checker must have found them, and the library must not make them."""
+"""Plans that once stated less than the truth, with what they stated: the checker must find every one of them.
+
+``CONTROLS`` holds the mechanisms themselves, so that they stay wrong whatever the library makes of the problem today;
+``CASES`` holds the problems, for planning them anew.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["CASES"]
+__all__ = ["CASES", "CONTROLS"]
+
+Json = dict[str, Any]
 
 
-def _uniform(low: tuple[float, float], high: tuple[float, float], **more: Any) -> dict[str, Any]:
-    prior = {
-        "low": {"kind": "flat", "low": low[0], "high": low[1]},
-        "high": {"kind": "flat", "low": high[0], "high": high[1]},
+def _flat(low: float, high: float) -> Json:
+    return {"kind": "flat", "low": low, "high": high}
+
+
+def _density(name: str, args: list[float], low: float, high: float) -> Json:
+    return {"kind": "density", "name": name, "args": args, "low": low, "high": high}
+
+
+CASES: dict[str, Json] = {
+    "uniform maximum, flat box": {
+        "family": {"name": "uniform"},
+        "prior": {"low": _flat(0, 50), "high": _flat(50, 52)},
+        "secret": {"kind": "quantile", "alpha": 1.0},
+        "tolerance": 0.1,
+        "plan": {"max_risk": 0.1},
+    },
+    "uniform quantile, thin box": {
+        "family": {"name": "uniform"},
+        "prior": {"low": _flat(0, 6.375), "high": _flat(6.375, 6.497)},
+        "secret": {"kind": "quantile", "alpha": 0.95},
+        "tolerance": 0.0807,
+        "plan": {"max_risk": 0.2},
+    },
+    "uniform std, thin box": {
+        "family": {"name": "uniform"},
+        "prior": {"low": _flat(0, 20.4), "high": _flat(22.4, 24.8)},
+        "secret": {"kind": "std"},
+        "tolerance": 1.21,
+        "plan": {"max_risk": 0.4},
+    },
+    "known minimum, narrow beliefs": {
+        "family": {"name": "gaussian"},
+        "prior": {
+            "mu": _density("gamma", [1.0, -0.09981, 0.139942], -0.09981, 0.5999),
+            "sigma": _density("logistic", [13.577568, 0.1197494], 0.1503, 18.26),
+        },
+        "secret": {"kind": "mean"},
+        "tolerance": 0.001401,
+        "known": {"minimum": -0.1116},
+        "plan": {"bin": 0.01759},
+    },
+    "uniform, heavy tails, cut box": {
+        "family": {"name": "uniform"},
+        "prior": {
+            "low": _density("t", [1.2, 25.351476, 0.18883757], 21.29, 35.54),
+            "high": {"kind": "elicited", "a": 30.2265, "b": 32.6835, "sure": 0.95},
+        },
+        "secret": {"kind": "quantile", "alpha": 0.25},
+        "tolerance": 0.03866,
+        "plan": {"bin": 0.1769, "slope": -0.5, "method": "interval"},
+    },
+}
+
+
+def _length_bins(direction: Json, high: float, width: float) -> Json:
+    return {
+        "kind": "interval",
+        "along": "length",
+        "coordinate": {"low": -1.0, "high": 1.0},
+        "direction": direction,
+        "low": 0.0,
+        "high": high,
+        "origin": 0.0,
+        "width": width,
+        "step": None,
     }
-    return {"family": {"name": "uniform"}, "prior": prior, **more}
 
 
-CASES: dict[str, dict[str, Any]] = {
-    "uniform maximum, flat box": _uniform(
-        (0, 50), (50, 52), secret={"kind": "quantile", "alpha": 1.0}, tolerance=0.1, plan={"max_risk": 0.1}
-    ),
-    "uniform quantile, thin box": _uniform(
-        (0, 6.375), (6.375, 6.497), secret={"kind": "quantile", "alpha": 0.95}, tolerance=0.0807, plan={"max_risk": 0.2}
-    ),
-    "uniform std, thin box": _uniform(
-        (0, 20.4), (22.4, 24.8), secret={"kind": "std"}, tolerance=1.21, plan={"max_risk": 0.4}
-    ),
+def _problem(case: str) -> Json:
+    spec = CASES[case]
+    prior = {"kind": "box", "parameters": spec["prior"]}
+    return {**{key: spec[key] for key in ("family", "secret", "tolerance")}, "prior": prior, "distance": "w1"}
+
+
+CONTROLS: dict[str, Json] = {
+    "uniform maximum, flat box": {
+        "stated": 0.1,
+        "problem": _problem("uniform maximum, flat box"),
+        "mechanism": _length_bins({"high": 1.0}, 52.0, 2.0001907348632812),
+    },
+    "known minimum, narrow beliefs": {
+        "stated": 0.6815859,
+        "problem": _problem("known minimum, narrow beliefs"),
+        "mechanism": {
+            "kind": "scaling",
+            "about": -0.1116,
+            "loc": "mu",
+            "scale": "sigma",
+            "form": {"mu": 1.0},
+            "low": 0.01179,
+            "high": 0.7115,
+            "origin": 0.01179,
+            "width": 0.01759,
+        },
+    },
+    "uniform, heavy tails, cut box": {
+        "stated": 0.43241,
+        "problem": _problem("uniform, heavy tails, cut box"),
+        "mechanism": _length_bins({"low": 1.0, "high": 2.0}, 12.672847304593375, 0.1769),
+    },
 }

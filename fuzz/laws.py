@@ -161,8 +161,12 @@ def distance(family: Mapping[str, Any], kind: str, one: Params, two: Params) -> 
         if kind == "w1":  # the members are ordered: all mass moves the same way
             return np.asarray(np.abs(a.mean() - b.mean()), dtype=float)
         top = int(max(np.max(a.isf(1e-13)), np.max(b.isf(1e-13)))) + 2
-        return np.array([_tv(family, {k: v[i] for k, v in one.items()}, {k: v[i] for k, v in two.items()}, top)
-                         for i in range(len(next(iter(one.values()))))])
+        return np.array(
+            [
+                _tv(family, {k: v[i] for k, v in one.items()}, {k: v[i] for k, v in two.items()}, top)
+                for i in range(len(next(iter(one.values()))))
+            ]
+        )
     (la, sa), (lb, sb) = _loc_scale(name, one), _loc_scale(name, two)
     return _length(name, np.asarray(lb - la), np.asarray(sb - sa))
 
@@ -186,9 +190,9 @@ def _length(name: str, a: Array, b: Array) -> Array:
         at, mean, low = inner, 0.5, 0.5 * inner**2
     else:
         inner = np.maximum(root, 0.0)
-        with np.errstate(over="ignore", invalid="ignore"):
-            gone = np.exp(-inner)
-            at, mean, low = 1 - gone, 1.0, np.where(np.isinf(inner), 1.0, 1 - gone * (1 + np.where(np.isinf(inner), 0.0, inner)))
+        gone = np.exp(-inner)
+        reach = np.where(np.isinf(inner), 0.0, inner)
+        at, mean, low = 1 - gone, 1.0, 1 - gone * (1 + reach)
     below = a * at + b * low
     whole = a + b * mean
     return np.where(b == 0, np.abs(a), np.abs(whole - 2 * below))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,8 @@ def comb_blocks(length: Array, *, window: float, teeth: int, extent: float) -> t
         more = many & ~whole & ~spare
         count = np.where(whole | spare, n, np.where(more, n + 1, count))
         spacing = np.where(whole, length / (n * teeth), np.where(spare, extent / (teeth - 1), spacing))
-        size = np.where(whole, length / n, np.where(spare, teeth * extent / (teeth - 1), np.where(more, length / (n + 1), size)))
+        equal = np.where(more, length / (n + 1), size)
+        size = np.where(whole, length / n, np.where(spare, teeth * extent / (teeth - 1), equal))
         rest = np.where(spare, length - n * size, rest)
         spacing = np.where(more, np.where(size <= extent, 0.0, window), spacing)
     return count, size, spacing, rest
@@ -181,7 +183,8 @@ def _slope(plan: Json, names: tuple[str, ...], d: Array) -> float:
     # far from each other, so that rounding of a large location does not matter; every secret here is linear
     one = {name: np.array([1.0 + i]) for i, name in enumerate(names)}
     two = {name: one[name] + d[i] for i, name in enumerate(names)}
-    rate = float((secret(problem["family"], problem["secret"], two) - secret(problem["family"], problem["secret"], one))[0])
+    values = [secret(problem["family"], problem["secret"], params) for params in (one, two)]
+    rate = float((values[1] - values[0])[0])
     return 0.0 if abs(rate) < 1e-12 else rate
 
 
@@ -189,7 +192,7 @@ def _corners(axes: list[Belief], family: str) -> list[tuple[float, ...]]:
     if len(axes) == 1:
         return [(axes[0].low,), (axes[0].high,)]
     a, b = axes
-    found = [(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
+    found: list[tuple[float, ...]] = [(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
     if family == "uniform":
         found = [(x, y) for x, y in found if x <= y]
         low, high = max(a.low, b.low), min(a.high, b.high)
@@ -231,13 +234,14 @@ def _bends(
         c, teeth, extent = float(mechanism["window"]), int(mechanism["teeth"]), float(mechanism["extent"])
         n = np.arange(1, 60)
         ends: Array = np.zeros(0)
-        lengths = np.concatenate([n * teeth * c, n * teeth * extent / (teeth - 1), n * extent + (n + 1) * c, [c, extent, extent + c]])
+        blocks = [n * teeth * c, n * teeth * extent / (teeth - 1), n * extent + (n + 1) * c]
+        lengths = np.concatenate([*blocks, [c, extent, extent + c]])
     else:
         edges = bin_edges(mechanism)
         ends, lengths = np.concatenate([edges, edges - window, edges + window]), np.array([window])
     found = [cuts]
     places = np.unique(np.array(corners))
-    for a, b in zip(places[:-1], places[1:], strict=True):
+    for a, b in pairwise(places):
         near = np.array([a + 1e-9 * (b - a), b - 1e-9 * (b - a)])
         low, high = span(near)
         wanted = [(low, ends), (high, ends)] + ([] if rays else [(high - low, lengths)])
@@ -323,8 +327,8 @@ def rays(plan: Json, beliefs: Mapping[str, Belief], tolerance: float) -> tuple[L
 def simplex(plan: Json, tolerance: float) -> tuple[Lines, Any]:
     """Lines of a share that grows at the cost of all others alike; u is the length of a line.
 
-    Every vector of shares is equally likely. With the smallest other share m, a line runs from 0 to p + (C - 1) m; lines of
-    length u are as likely as u (1 - u)^(C - 3), and the share is uniform on them.
+    Every vector of shares is equally likely. With the smallest other share m, a line runs from 0 to p + (C - 1) m;
+    lines of length u are as likely as u (1 - u)^(C - 3), and the share is uniform on them.
     """
     mechanism, family = plan["mechanism"], plan["problem"]["family"]
     labels = list(family["labels"])

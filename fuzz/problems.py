@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -41,6 +40,8 @@ def random_spec(rng: Generator, only: str | None = None) -> Spec:
     if name == "binomial":
         spec["family"]["trials"] = int(rng.choice([1, 5, 20, 100, 1000]))
     own = _own_secret(name, rng)
+    if name == "location" and own is not None:
+        spec["family"] |= {"shape": "laplace", "spread": 2.0}
     ranges = _ranges(spec["family"], rng, own)
     free = list(ranges)
     if name in _TWO and rng.random() < 0.25:  # one parameter is publicly known
@@ -81,7 +82,7 @@ def random_spec(rng: Generator, only: str | None = None) -> Spec:
 
 
 def _weights() -> list[float]:
-    heavy = {"gaussian": 2.0, "uniform": 2.0, "shifted-exponential": 2.0}
+    heavy = {"gaussian": 2.0, "uniform": 2.0, "shifted-exponential": 2.0, "custom": 0.6}
     raw = np.array([heavy.get(name, 1.0) for name in FAMILIES])
     return [float(x) for x in raw / raw.sum()]
 
@@ -96,8 +97,11 @@ def _categorical(spec: Spec, rng: Generator) -> Spec:
     spec["secret"] = {"kind": "fraction", "category": f"p{rng.integers(count)}"}
     spec["tolerance"] = _round(10 ** rng.uniform(-3.5, -0.8))
     _target(spec, rng, min(1.0, 3 / count), 1)
-    spec["plan"]["method"] = str(rng.choice(["auto", "interval", "comb"]))
-    spec["plan"].pop("grid", None)
+    spec["plan"]["method"] = str(
+        rng.choice(["auto", "interval"] if "bin" in spec["plan"] else ["auto", "interval", "comb"])
+    )
+    for numeric in ("grid", "release"):
+        spec["plan"].pop(numeric, None)
     return spec
 
 
@@ -125,13 +129,13 @@ def _ranges(family: Spec, rng: Generator, own: Spec | None) -> dict[str, tuple[f
             ends[1] = ends[0] + 0.02 * max(1.0, abs(ends[0]))
         out[parameter] = (_round(ends[0]), _round(ends[1]))
     if name == "uniform":
-        low = out["low"]
+        lower = out["low"]
         width = 10 ** rng.uniform(-1.5, 1.5)
         case = rng.random()
         if case < 0.4:  # a box that the diagonal does not cut, touching it or apart from it
-            start = low[1] + (0.0 if case < 0.2 else abs(rng.normal()) * width)
+            start = lower[1] + (0.0 if case < 0.2 else abs(rng.normal()) * width)
         else:
-            start = low[0] + rng.uniform(0, 1) * (low[1] - low[0])
+            start = lower[0] + rng.uniform(0.1, 1) * (lower[1] - lower[0])
         out["high"] = (_round(start), _round(start + width))
     return out
 
@@ -178,7 +182,7 @@ def _secret(name: str, spec: Spec, rng: Generator) -> Spec:
         return {"kind": str(rng.choice(["mean", "std"]))}
     if name in ("binomial", "geometric", "poisson"):
         kind = str(rng.choice(["mean", "std", "fraction"]))
-        top = {"binomial": min(spec["family"].get("trials", 1), 12), "geometric": 5, "poisson": 15}[name]
+        top = {"binomial": min(int(spec["family"].get("trials", 1)), 12), "geometric": 5, "poisson": 15}[name]
         return {"kind": kind, "category": int(rng.integers(top + 1))} if kind == "fraction" else {"kind": kind}
     kind = str(rng.choice(["mean", "std", "quantile"]))
     if kind != "quantile":
@@ -228,16 +232,16 @@ def _target(spec: Spec, rng: Generator, reach: float, free: int) -> None:
     eps, name = spec["tolerance"], spec["family"]["name"]
     kinds = {axis["kind"] for axis in spec.get("prior", {}).values()}
     continuous = name in (*_TWO, "exponential", "location", "categorical") and spec["secret"]["kind"] != "function"
-    bins_only = "lipschitz" in kinds or "step" in spec.get("known", {})
+    bins_only = "lipschitz" in kinds or "step" in spec.get("known", {}) or (free == 2 and "known" in spec)
     if bins_only or (free == 2 and not continuous):
         methods = ["auto", "interval"]
     elif free == 2:
         methods = ["auto", "interval", "comb", "comb"]
     else:
         methods = [method for method in METHODS if continuous or method != "interval"]
-    blind = min(1.0, 2 * eps / reach) * (1.3 if kinds <= {"flat", "known"} else 3.0)  # a guess without the release
+    blind = min(1.0, 2 * eps / reach) * (1.5 if kinds <= {"flat", "known"} else 5.0)  # a guess without the release
     case = rng.random()
-    if case < 0.5:
+    if case < (0.5 if continuous else 0.75):
         plan["max_risk"] = _round(min(0.98, max(blind, 10 ** rng.uniform(-1.3, -0.1))))
     elif case < 0.8 or not continuous:
         # roughly: half a bin of a few windows, at least a cell of the grid
@@ -245,14 +249,15 @@ def _target(spec: Spec, rng: Generator, reach: float, free: int) -> None:
     else:
         plan["bin"] = _round(eps * 10 ** rng.uniform(0.4, 1.4))
         methods = ["auto", "interval"]
-        if free == 2 and rng.random() < 0.5:
+        if free == 2 and "known" not in spec and rng.random() < 0.5:
             plan["slope"] = float(rng.choice([0.0, 1.0, -0.5, _round(rng.normal())]))
     plan["method"] = str(rng.choice(methods))
     if free == 1 and plan["method"] not in ("auto", "interval"):
-        fine = int(min(200, max(12, 3 * reach / max(plan.get("max_distortion", reach), 1e-12))))
+        coarsest = float(plan.get("max_distortion", reach))
+        fine = round(min(200.0, max(12.0, 3 * reach / max(coarsest, 1e-12))))
         small = plan["method"] == "optimal"
-        plan["grid"] = min(60, fine) if small else int(max(fine, rng.integers(12, 121)))
-        if rng.random() < 0.15:
+        plan["grid"] = min(60, fine) if small else max(fine, int(rng.integers(12, 121)))
+        if rng.random() < 0.15 and name != "categorical":
             plan["release"] = "grid"
     if rng.random() < 0.15 and "bin" not in plan and not bins_only:
         plan["robust_to"] = [_round(0.5 * eps), _round(eps * float(rng.choice([1.0, 1.5, 2.0, 3.0])))]
@@ -264,6 +269,7 @@ def make(spec: Spec) -> tuple[Any, Spec]:
 
     family, name = _family(spec["family"]), spec["family"]["name"]
     wanted = spec["secret"]
+    chosen: Any
     if wanted["kind"] == "function":
         chosen = sv.Function(FUNCTIONS[wanted["label"]], label=wanted["label"])
     elif wanted["kind"] == "quantile":
@@ -296,11 +302,12 @@ def _family(data: Spec) -> Any:
         return sv.Categorical(labels=data["labels"])
     if name == "binomial":
         return sv.Binomial(trials=data["trials"])
-    plain = {
+    if name == "location":
+        return sv.Location(shape=data["shape"], spread=data["spread"]) if "shape" in data else sv.Location()
+    plain: dict[str, Any] = {
         "exponential": sv.Exponential,
         "gaussian": sv.Gaussian,
         "geometric": sv.Geometric,
-        "location": sv.Location,
         "poisson": sv.Poisson,
         "shifted-exponential": sv.ShiftedExponential,
         "uniform": sv.Uniform,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,9 +41,9 @@ def risk_of_cells(cells: Cells, belief: Belief, g: Callable[[Array], Array], tol
     total = 0.0
     size = max(1, 1_500_000 // (max(1, starts.shape[1]) * 160))
     for i in range(0, len(starts), size):
-        total += float(
-            _best(starts[i : i + size], stops[i : i + size], weights[i : i + size], branches, belief, g, tolerance).sum()
-        )
+        part = slice(i, i + size)
+        found = _best(starts[part], stops[part], weights[part], branches, belief, g, tolerance)
+        total += float(found.sum())
     return total
 
 
@@ -74,18 +75,23 @@ def _intervals(cells: Cells, belief: Belief) -> tuple[Array, Array, Array]:
 def _branches(cells: Cells, belief: Belief, g: Callable[[Array], Array]) -> list[_Branch]:
     grid = np.unique(
         np.clip(
-            np.concatenate([
-                np.linspace(belief.low, belief.high, 8001),
-                belief.ppf(np.linspace(0, 1, 2001)),
-                cells.edges,
-                belief.knots,
-            ]),
+            np.concatenate(
+                [
+                    np.linspace(belief.low, belief.high, 8001),
+                    belief.ppf(np.linspace(0, 1, 2001)),
+                    cells.edges,
+                    belief.knots,
+                ]
+            ),
             belief.low,
             belief.high,
         )
     )
+    grid = grid[np.concatenate([[True], np.diff(grid) > 1e-12 * (belief.high - belief.low)])]
+    grid[-1] = belief.high
     value = g(grid)
     step = np.sign(np.diff(value))
+    step[np.abs(np.diff(value)) < 1e-14 * np.abs(value).max()] = 0  # a rounding error is no turn
     # a plateau goes with what came before it
     for i in range(1, len(step)):
         if step[i] == 0:
@@ -97,7 +103,7 @@ def _branches(cells: Cells, belief: Belief, g: Callable[[Array], Array]) -> list
     turns = [_turn(g, grid[i - 1], grid[i + 1], step[i - 1] > 0) for i in range(1, len(step)) if step[i] != step[i - 1]]
     places = [belief.low, *turns, belief.high]
     found = []
-    for a, b in zip(places[:-1], places[1:], strict=True):
+    for a, b in pairwise(places):
         theta = np.concatenate([[a], grid[(grid > a) & (grid < b)], [b]])
         values = g(theta)
         rising = bool(values[-1] >= values[0])
@@ -122,8 +128,8 @@ def _inverse(branch: _Branch, g: Callable[[Array], Array], y: Array, upper: bool
     value, target = sign * branch.value, sign * y
     # with a falling branch, the upper end of the window is met at the lower parameter
     last = upper == branch.rising
-    side = "right" if last else "left"
-    i = np.clip(np.searchsorted(value, target, side=side), 1, len(value) - 1)
+    place = np.searchsorted(value, target, side="right") if last else np.searchsorted(value, target, side="left")
+    i = np.clip(place, 1, len(value) - 1)
     a, b = branch.theta[i - 1].copy(), branch.theta[i].copy()
     for _ in range(34):
         middle = 0.5 * (a + b)
@@ -137,8 +143,14 @@ def _inverse(branch: _Branch, g: Callable[[Array], Array], y: Array, upper: bool
 
 
 def _masses(
-    guess: Array, start: Array, stop: Array, weight: Array, branches: list[_Branch], belief: Belief,
-    g: Callable[[Array], Array], tolerance: float,
+    guess: Array,
+    start: Array,
+    stop: Array,
+    weight: Array,
+    branches: list[_Branch],
+    belief: Belief,
+    g: Callable[[Array], Array],
+    tolerance: float,
 ) -> Array:
     """Mass of each release (row) within the tolerance of each guess (column)."""
     total = np.zeros(guess.shape)
@@ -156,7 +168,12 @@ def _masses(
 
 
 def _best(
-    start: Array, stop: Array, weight: Array, branches: list[_Branch], belief: Belief, g: Callable[[Array], Array],
+    start: Array,
+    stop: Array,
+    weight: Array,
+    branches: list[_Branch],
+    belief: Belief,
+    g: Callable[[Array], Array],
     tolerance: float,
 ) -> Array:
     """Mass of the best window of each release."""
@@ -189,4 +206,4 @@ def _best(
         best = np.maximum(best, found.max(axis=1))
         top = found.argmax(axis=1)
         left, right = fine[pick, np.maximum(top - 1, 0)], fine[pick, np.minimum(top + 1, 8)]
-    return best
+    return np.asarray(best)

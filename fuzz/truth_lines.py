@@ -1,9 +1,9 @@
 """Risk where lines of parameters share releases: an explicit attacker, integrated over lines.
 
-A point is theta(u, t): u names the line, t the place on it; a mechanism moves along lines only, so a release tells u. On
-a line the attacker knows the density of t and sees a bin (all of an interval) or a residue (teeth of equal spacing), and
-takes the best window. Every number here is the hit rate of an attacker that is spelled out, so up to the quadrature over
-u, whose error is reported, it cannot exceed the truth.
+A point is theta(u, t): u names the line, t the place on it; a mechanism moves along lines only, so a release tells u.
+On a line the attacker knows the density of t and sees a bin (all of an interval) or a residue (teeth of equal spacing),
+and takes the best window. Every number here is the hit rate of an attacker that is spelled out, so up to the quadrature
+over u, whose error is reported, it cannot exceed the truth.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _horner(powers: Array, x: Array) -> Array:
     return total
 
 
-def risk_of_lines(lines: Lines, *, wanted: float = 5e-8, seconds: float = 2.0) -> Truth:
+def risk_of_lines(lines: Lines, *, wanted: float = 5e-8, seconds: float = 1.5) -> Truth:
     """The risk, by adaptive quadrature over the lines; whatever error is left when the time is over is reported."""
     if len(lines.cuts) == 1:
         hit, mass = _rates(lines, lines.cuts)
@@ -199,7 +199,7 @@ def _rates(lines: Lines, u: Array) -> tuple[Array, Array]:
     if lines.flat:
         height = lines.density(u, 0.5 * (low + high))
         hits = np.bincount(pieces.row, np.minimum(window, size) * height[pieces.row], minlength=len(u))
-        return hits, height * (high - low)
+        return np.asarray(hits, dtype=np.float64), height * (high - low)
     line = Line(lines, u, low, high)
     value = line.mass_below(pieces.row, pieces.stop) - line.mass_below(pieces.row, pieces.start)
     wide = np.flatnonzero(size > window)
@@ -209,7 +209,7 @@ def _rates(lines: Lines, u: Array) -> tuple[Array, Array]:
             combs = wide[pieces.spacing[wide] > 0]
             if len(combs):
                 value[combs] = np.maximum(value[combs], _best_teeth(line, pieces, combs, teeth))
-    return np.bincount(pieces.row, value, minlength=len(u)), line.total
+    return np.asarray(np.bincount(pieces.row, value, minlength=len(u)), dtype=np.float64), line.total
 
 
 def _best_windows(line: Line, row: Ints, start: Array, stop: Array, window: Array) -> Array:
@@ -315,4 +315,4 @@ def _runs(values: Array, caught: int) -> Array:
     """Sums over runs of consecutive teeth."""
     caught = min(caught, values.shape[1])
     total = np.concatenate([np.zeros((values.shape[0], 1, values.shape[2])), np.cumsum(values, axis=1)], axis=1)
-    return total[:, caught:] - total[:, :-caught]
+    return np.asarray(total[:, caught:] - total[:, :-caught])
