@@ -207,7 +207,9 @@ def test_beliefs_agree_with_themselves(axis):
     assert np.trapezoid(made.pdf(x), x) == pytest.approx(1, abs=1e-5)
     u = np.linspace(0.01, 0.99, 25)
     assert made.cdf(made.ppf(u)) == pytest.approx(u, abs=1e-9)
-    assert np.gradient(made.cdf(x), x)[1:-1] == pytest.approx(made.pdf(x)[1:-1], rel=2e-2, abs=2e-2)
+    middle = 0.5 * (x[1:] + x[:-1])
+    slope = np.diff(made.cdf(x)) / np.diff(x)
+    assert np.allclose(slope[99:-99], made.pdf(middle)[99:-99], rtol=1e-3, atol=1e-3)  # some are steep at an end
 
 
 def test_members_of_a_class_keep_floor_slope_and_mass():
