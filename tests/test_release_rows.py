@@ -4,6 +4,8 @@ Each attack is first a positive control: on a release that accepted the leak it 
 release must be refused by name, and a shuffled one must bring the attack back to the stated risk.
 """
 
+import json
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -667,3 +669,24 @@ def test_a_column_of_the_model_gives_no_warning():
     done = sv.release(PLANS["rank"], np.random.default_rng(26).binomial(20, 0.5, 3_000), details=True)
     assert done.notes == ()
     assert done.record["measured"]["w1"] <= 1.1 * PLANS["rank"].distortion
+
+
+def test_the_command_line_shuffles_and_names_what_it_refuses(tmp_path, monkeypatch):
+    from click.testing import CliRunner
+
+    from statveil.cli.main import statveil
+
+    monkeypatch.chdir(tmp_path)
+    pl.DataFrame({"x": np.sort(np.random.default_rng(28).poisson(12, 1_500))}).write_csv("in.csv")
+    sv.save_plan(PLANS["unit"], "plan.json")
+    line = ["release", "plan.json", "in.csv", "out.csv", "--column", "x"]
+    refused = CliRunner().invoke(statveil, line)
+    assert isinstance(refused.exception, sv.StructureError)
+    assert "--shuffle" in str(refused.exception)
+    assert not (tmp_path / "out.csv").exists()
+    done = CliRunner().invoke(statveil, [*line, "--shuffle", "--json"])
+    assert done.exit_code == 0
+    told = json.loads(done.output)
+    assert told["shuffled"] is True
+    assert any("--record" in note for note in told["notes"])  # the order is the seed's too
+    assert sv.verify_file("out.csv").ok
