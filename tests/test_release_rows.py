@@ -4,9 +4,14 @@ Each attack is first a positive control: on a release that accepted the leak it 
 release must be refused by name, and a shuffled one must bring the attack back to the stated risk.
 """
 
+import json
+from decimal import Decimal
+
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import stats
 
@@ -304,6 +309,29 @@ def test_a_covariate_matters_where_ties_are_parted_and_not_where_units_are_drawn
             sv.release(PLANS[mode], table, column="x")
 
 
+ODD = {
+    "arrow decimals": lambda x: pa.table({"x": x, "o": pa.array([Decimal(1)] * len(x), pa.decimal256(50, 2))}),
+    "arrow structs": lambda x: pa.table({"x": x, "o": pa.array([{"a": [1]}] * len(x))}),
+    "polars objects": lambda x: pl.DataFrame({"x": x, "o": pl.Series([object] * len(x), dtype=pl.Object)}),
+    "polars lists": lambda x: pl.DataFrame({"x": x, "o": [[1, 2]] * len(x)}),
+    "polars nulls": lambda x: pl.DataFrame({"x": x, "o": [None] * len(x)}),
+    "pandas mixed": lambda x: pd.DataFrame({"x": x, "o": pd.Series([1, "a", None, {}] * (len(x) // 4), dtype=object)}),
+    "pandas periods": lambda x: pd.DataFrame({"x": x, "o": pd.period_range("2024", periods=len(x), freq="D")}),
+    "pandas nullable": lambda x: pd.DataFrame({"x": x, "o": pd.array([None, 2] * (len(x) // 2), dtype="Int64")}),
+    "duckdb intervals": lambda x: duckdb.sql("select x, INTERVAL 1 DAY as o, uuid() as u from x_rows"),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_other_columns_of_any_type_are_looked_at_and_kept(kind):
+    x_rows = pl.DataFrame({"x": np.random.default_rng(29).poisson(12, 400)})
+    if kind.startswith("duckdb"):
+        duckdb.register("x_rows", x_rows.to_arrow())
+    released = sv.release(PLANS["unit"], ODD[kind](x_rows["x"].to_numpy()), column="x", shuffle=True)
+    names = getattr(released, "column_names", None) or list(released.columns)
+    assert "o" in names
+
+
 def test_large_tables_keep_whole_groups_and_bounded_memory():
     rng = np.random.default_rng(9)
     others, order = Others(categories=False), Order()
@@ -372,6 +400,8 @@ def test_whole_rows_move_together_and_the_record_repeats_them():
     first = sv.release(PLANS["unit"], frame, column="x", shuffle=True, details=True)
     again = sv.release(PLANS["unit"], frame, column="x", shuffle=True, record=first.record)
     pd.testing.assert_frame_equal(first.table, again)
+    with pytest.raises(sv.FileError, match="another order"):  # the two could be matched row by row
+        sv.release(PLANS["unit"], frame, column="x", record=first.record)
 
 
 def test_places_after_shuffling_are_uniform():
@@ -667,3 +697,24 @@ def test_a_column_of_the_model_gives_no_warning():
     done = sv.release(PLANS["rank"], np.random.default_rng(26).binomial(20, 0.5, 3_000), details=True)
     assert done.notes == ()
     assert done.record["measured"]["w1"] <= 1.1 * PLANS["rank"].distortion
+
+
+def test_the_command_line_shuffles_and_names_what_it_refuses(tmp_path, monkeypatch):
+    from click.testing import CliRunner
+
+    from statveil.cli.main import statveil
+
+    monkeypatch.chdir(tmp_path)
+    pl.DataFrame({"x": np.sort(np.random.default_rng(28).poisson(12, 1_500))}).write_csv("in.csv")
+    sv.save_plan(PLANS["unit"], "plan.json")
+    line = ["release", "plan.json", "in.csv", "out.csv", "--column", "x"]
+    refused = CliRunner().invoke(statveil, line)
+    assert isinstance(refused.exception, sv.StructureError)
+    assert "--shuffle" in str(refused.exception)
+    assert not (tmp_path / "out.csv").exists()
+    done = CliRunner().invoke(statveil, [*line, "--shuffle", "--json"])
+    assert done.exit_code == 0
+    told = json.loads(done.output)
+    assert told["shuffled"] is True
+    assert any("--record" in note for note in told["notes"])  # the order is the seed's too
+    assert sv.verify_file("out.csv").ok

@@ -23,7 +23,7 @@ def plan_hash(plan: Plan) -> str:
     return hashlib.sha256(json.dumps(plan.to_json(), sort_keys=True).encode()).hexdigest()
 
 
-def make_record(plan: Plan, prepared: Prepared, *, column: Any, sha256: str) -> dict[str, Any]:
+def make_record(plan: Plan, prepared: Prepared, *, column: Any, sha256: str, shuffled: bool = False) -> dict[str, Any]:
     """The record as a JSON object."""
     return {
         "format": FORMAT,
@@ -34,11 +34,12 @@ def make_record(plan: Plan, prepared: Prepared, *, column: Any, sha256: str) -> 
         "input_sha256": sha256,
         "seed": f"{prepared.seed:032x}",
         "test_seed": prepared.test_seed,
+        "shuffled": shuffled,
         **prepared.facts,
     }
 
 
-def recorded_seed(path: Path, plan: Plan, *, column: str, sha256: str) -> int | None:
+def recorded_seed(path: Path, plan: Plan, *, column: str, sha256: str, shuffled: bool = False) -> int | None:
     """The seed in the record at ``path``; ``None`` where there is no file yet."""
     try:
         data: Any = json.loads(path.read_text(encoding="utf-8"))
@@ -49,21 +50,27 @@ def recorded_seed(path: Path, plan: Plan, *, column: str, sha256: str) -> int | 
     except (ValueError, RecursionError):
         raise FileError(f"{path} exists and is not a record; name another file for the record.") from None
     try:
-        return seed_in(data, plan, column=column, sha256=sha256)
+        return seed_in(data, plan, column=column, sha256=sha256, shuffled=shuffled)
     except FileError as error:
         raise FileError(f"{path}: {error}") from None
 
 
-def seed_in(record: Any, plan: Plan, *, column: Any, sha256: str) -> int | None:
+def seed_in(record: Any, plan: Plan, *, column: Any, sha256: str, shuffled: bool = False) -> int | None:
     """The seed of an earlier release of the same column under the same plan.
 
-    Two releases with two seeds can be averaged, so the seed of a data set and plan is drawn once.
+    Two releases with two seeds can be averaged, so the seed of a data set and plan is drawn once. A shuffled release
+    and one that is not can be matched row by row, which undoes the shuffling.
     """
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise FileError("this is not the record of a release; name another one.")
     same = {"plan_sha256": plan_hash(plan), "input_sha256": sha256, "column": None if column is None else str(column)}
     if any(record.get(key) != value for key, value in same.items()):
         raise FileError("this is the record of another release (another plan, table or column); name another one.")
+    if bool(record.get("shuffled", False)) != shuffled:
+        raise FileError(
+            "this is the record of a release with its rows in another order (shuffled, or not): both together would "
+            "tell the order again. Release as before, or name another record."
+        )
     if record.get("test_seed"):
         return None
     text = record.get("seed")

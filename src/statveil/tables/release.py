@@ -137,7 +137,7 @@ def release(
         accept=accept,
         round_digits=round_digits,
         seed=seed,
-        secret_seed=None if record is None else seed_in(record, plan, column=column, sha256=sha256),
+        secret_seed=None if record is None else seed_in(record, plan, column=column, sha256=sha256, shuffled=shuffle),
         beside=frame.beside,
         shuffled=shuffle,
     )
@@ -155,5 +155,5 @@ def release(
         test_seed=prepared.test_seed,
         shuffled=shuffle,
     )
-    facts = make_record(plan, prepared, column=column, sha256=sha256)
+    facts = make_record(plan, prepared, column=column, sha256=sha256, shuffled=shuffle)
     return Release(table=released, card=card, record=facts, notes=prepared.warnings)

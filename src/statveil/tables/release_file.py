@@ -76,7 +76,7 @@ def release_file(
     table.position(column)
     _clear(out)
     sha256 = "" if private is None else hash_file(place)
-    kept = None if private is None else recorded_seed(private, plan, column=column, sha256=sha256)
+    kept = None if private is None else recorded_seed(private, plan, column=column, sha256=sha256, shuffled=shuffle)
     if kept is not None and seed is not None:
         raise FileError(
             f"{private} holds the secret seed of this release, which a test seed would replace; leave out the seed, or "
@@ -101,7 +101,7 @@ def release_file(
         beside=read_beside,
         shuffled=shuffle,
     )
-    facts = make_record(plan, prepared, column=column, sha256=sha256)
+    facts = make_record(plan, prepared, column=column, sha256=sha256, shuffled=shuffle)
     if private is not None:
         # before the table: a table whose seed is lost can never be made again
         write_whole(private, _text(facts), private=True)

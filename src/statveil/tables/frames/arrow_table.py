@@ -36,7 +36,11 @@ def from_arrow(column: Any, name: str) -> pl.Series:
 
 def _any_series(column: Any) -> pl.Series:
     """A column that is only looked at: as it is, or as text where Polars does not know its type."""
+    import pyarrow as pa
+
     try:
+        if pa.types.is_decimal256(column.type):  # the engine reads it and panics later
+            raise pl.exceptions.ComputeError
         series = pl.from_arrow(column)
         assert isinstance(series, pl.Series)
         return series

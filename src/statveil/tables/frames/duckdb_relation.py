@@ -84,7 +84,9 @@ class DuckDBRelation(Frame):
 
 def _known_type(relation: Any, name: str) -> bool:
     kind = str(relation.types[relation.columns.index(name)])
-    return not any(word in kind for word in ("STRUCT", "MAP", "UNION", "HUGEINT", "BIT", "UUID", "ENUM", "[", "ZONE"))
+    return not any(
+        word in kind for word in ("STRUCT", "MAP", "UNION", "HUGEINT", "BIT", "UUID", "ENUM", "INTERVAL", "[", "ZONE")
+    )
 
 
 def _quoted(name: str) -> str:

@@ -134,6 +134,8 @@ def _mixed(keys: Keys) -> Keys:
 def _keys_of(column: pl.Series) -> Keys:
     """One number per value, of any type; equal values have equal ones."""
     try:
+        if column.dtype == pl.Object:  # the engine panics
+            raise TypeError
         return np.asarray(column.hash(seed=1).to_numpy(), dtype=np.uint64)
     except (PolarsError, PanicException, TypeError):
         return np.asarray(pl.Series([repr(value) for value in column.to_list()]).hash(seed=1).to_numpy(), np.uint64)
