@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import statveil as sv
+from statveil.tables.verification import LEAKS
 
-RISK, ACCEPTED = 0.1, ("step", "heaps", "atoms", "misfit", "ratios", "order", "few-rows")
+RISK, ACCEPTED = 0.1, tuple(LEAKS)
 Array = NDArray[np.float64]
 
 

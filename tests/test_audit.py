@@ -19,7 +19,7 @@ from statveil.auditing.posterior import Posterior
 from statveil.auditing.redraw import redrawn
 from statveil.auditing.view import Knowledge, View
 
-LEAKS = ("step", "heaps", "atoms", "misfit")
+LEAKS = ("step", "heaps", "atoms", "misfit", "rough", "digits", "transform", "repeats", "bounds", "filled")
 numbers = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60).map(np.array)
 
 

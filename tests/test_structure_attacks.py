@@ -185,14 +185,14 @@ def test_logarithms_are_refused_in_words_that_help():
 
 # --- weak heaps, usual values, a few whole numbers, menus -----------------------------------------------
 def test_weak_heaps_in_a_hundred_rows():
-    """A fifth of the rows on multiples of 5: four standard errors, on average. Half of such tables are refused."""
+    """A fifth of the rows on multiples of 5: four standard errors, on average."""
     hits = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
         values = np.rint(rng.normal(500, 80, 100))
         values = np.where(rng.random(100) < 0.2, 5 * np.rint(values / 5), values)
         hits += "heaps" in names(values)
-    assert hits >= 16
+    assert hits >= 24
 
 
 @pytest.mark.parametrize(("rows", "share", "least"), [(25, 0.5, 16), (60, 0.4, 18), (100, 0.25, 17)])

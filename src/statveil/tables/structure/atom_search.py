@@ -110,7 +110,8 @@ def _stand_out(index: Whole, counts: Whole, least: int = 5) -> Whole:
         ratio = EDGE_RATIO if place in (low, high) else RATIO
         guesses = [_guess(rows, place, -1, place - low), _guess(rows, place, 1, high - place)]
         sides = [guess for guess in guesses if guess is not None]
-        if sides and _beats(size, ratio, luck, sides):
+        # One side alone may be the start of a steep shape: more is asked.
+        if sides and _beats(size, ratio, luck if len(sides) == 2 else 1e-4 * luck, sides):
             kept.append(one)
     return np.sort(np.asarray(kept, dtype=np.int64))
 

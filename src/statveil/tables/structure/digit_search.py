@@ -41,5 +41,9 @@ def significant_digits(values: Array, lattice: Lattice) -> int | None:
     if len(lengths) < 2:
         return None
     extra = np.maximum(length - lengths[0], 0)
-    luck = float(np.sum(extra[length - zeros <= digits]))
-    return digits if luck >= _LUCK else None
+    conform = length - zeros <= digits
+    if float(np.mean(conform[extra > 0])) < CONFORM:
+        return None  # the longest numbers are few, but they use all their digits
+    # Of the multiples of 5, every second one ends in 0 anyway.
+    luck = np.sum(np.maximum(extra[conform] - np.log10(lattice.up), 0.0))
+    return digits if float(luck) >= _LUCK else None

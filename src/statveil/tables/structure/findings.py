@@ -148,7 +148,7 @@ def _on_lattice(values: Array, counts: Whole, lattice: Lattice) -> list[Finding]
         *_heaps(lattice.times(period) for period in periods),
         *atom_findings(values[_most_frequent(atoms, counts)]),
         *(_digits(digits) if digits is not None else _rough() if rough else []),
-        *_transform(values, np.full(len(values), 0.505 * lattice.step)),
+        *(_transform(values, np.full(len(values), 0.505 * lattice.step)) if places >= 4 * len(values) else []),
         *_repeats(counts, places / pattern),
     ]
 

@@ -23,7 +23,7 @@ PERIODS = 6
 _LONG = 2**12  # periods above this are so rarely met by accident that fewer rows decide
 _PART, _ENOUGH = 2**16, 2**18  # rows that decide on long and on short periods, for speed
 # Asked of the multiples themselves, which are what people prefer: an attacker has to pick one of about ten places.
-_SURE, _FEW = 0.005, 20  # below so many rows nothing is weak evidence;
+_SURE, _FEW = 0.02, 20  # below so many rows nothing is weak evidence;
 # the first is divided by the number of periods that are tried
 _SURE_ANYWHERE = 1e-8  # over the period: asked of any other residue, since there are as many as the period is long
 BETWEEN = (0.8541, 0.7236, 0.6180)
