@@ -84,6 +84,14 @@ def test_a_bin_of_the_lower_end_never_releases_it_above_the_upper():
         assert float(moved.max()) <= plan.distortion * (1 + 1e-9)
 
 
+def test_one_parameter_that_is_binned_backwards_is_not_accounted_for():
+    plan = sv.plan(problem(sv.Location(), sv.Mean(), 1.0, mean=(10, 90)), bin=8.0)
+    bins = replace(plan.mechanism.bins, low=-90.0, high=-10.0, origin=-90.0)
+    backwards = replace(plan.mechanism, coordinate={"mean": -1.0}, direction={"mean": -1.0}, bins=bins)
+    with pytest.raises(sv.ProblemError, match="its own values must be binned"):
+        accounting.risk(plan.problem, backwards)
+
+
 def _families(rng):
     """A family, a secret and a box of any aspect ratio."""
     a, b = 10 ** rng.uniform(-1, 2, 2)
