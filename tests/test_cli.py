@@ -520,12 +520,12 @@ def test_apply_and_simulate_in_words(cli, plan_file):
     ("mu", "sigma", "tolerance", "width"),
     [(1, 0.05, 0.03, 0.5), (0.3, 0.3, 0.1, 1), (0.05, 1, 0.1, 1), (3, 3, 0.5, 5)],
 )
-def test_an_exact_risk_is_what_an_attacker_reaches(ask, tmp_path, mu, sigma, tolerance, width):
+def test_a_numerical_risk_is_what_an_attacker_reaches(ask, tmp_path, mu, sigma, tolerance, width):
     # beliefs much narrower than the range that was stated for them, as careful people state ranges
     path = tmp_path / "p.json"
     priors = ["--prior", f"mu=0:200~normal(100,{mu})", "--prior", f"sigma=1:51~normal(20,{sigma})"]
     rest = ["--secret", "quantile:0.95", "--tolerance", tolerance, "--bin", width, "-o", path]
     plan = ask("plan", "--family", "gaussian", *priors, *rest)
     rate = ask("simulate", path, "--trials", 100_000, "--seed", 3)
-    assert plan["risk_kind"] == "exact"
+    assert plan["risk_kind"] == "numerical"
     assert rate["low"] <= plan["risk"] <= rate["high"]

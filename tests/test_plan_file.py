@@ -53,7 +53,7 @@ ASKED = {
     "lattice of a fraction": (gaussian(sv.Mean(), sv.Structure(step=0.1)), {"bin": 9}),
     "scaling": (gaussian(sv.Mean(), sv.Structure(minimum=0)), {"bin": 20}),
     "scaling below a maximum": (gaussian(sv.Mean(), sv.Structure(maximum=300)), {"max_distortion": 20}),
-    "rank": (gaussian(sv.Mean(), sv.Structure(minimum=0, step=1, atoms=(0, 7))), {"max_risk": 0.2}),
+    "rank": (gaussian(sv.Mean(), sv.Structure(minimum=0, step=1, atoms=(0, 7)), mu=(60, 200)), {"max_risk": 0.2}),
     "uniform on a triangle": (uniform(sv.Quantile(0.9)), {"max_risk": 0.3}),
     "uniform on a cut box": (uniform(sv.Mean(), low=(0, 60), high=(40, 100)), {"max_risk": 0.3}),
     "uniform from a known end": (uniform(sv.Std(), low=0), {"max_risk": 0.3}),

@@ -227,7 +227,7 @@ def test_rank_depends_on_nothing_but_the_order_of_the_rows():
 
 def test_a_model_by_rank_fits_the_declared_bounds_and_step():
     known = sv.Structure(minimum=0, maximum=150, step=5)
-    plan = planned(sv.Gaussian(), {"mu": (10, 140), "sigma": (1, 50)}, sv.Mean(), known=known)
+    plan = planned(sv.Gaussian(), {"mu": (40, 110), "sigma": (1, 40)}, sv.Mean(), known=known)
     assert plan.mode == "rank"
     values = np.clip(np.round(np.random.default_rng(0).normal(70, 40, 2000) / 5) * 5, 0, 150)
     released = sv.release(plan, values)

@@ -178,7 +178,8 @@ def _only_axis(problem: Problem, mechanism: Interval | Comb) -> Axis | None:
     moved = {name: change for name, change in mechanism.direction.items() if change}
     binned = {name: part for name, part in mechanism.coordinate.items() if part}
     alone = len(problem.box.free) == 1
-    if len(moved) == 1 and moved == binned and (alone or not problem.box.cut(problem.family)):
+    plain = len(moved) == 1 and moved == binned and set(moved.values()) == {1.0}
+    if plain and (alone or not problem.box.cut(problem.family)):
         (name,) = moved
         return problem.box.axes[name]
     if alone:

@@ -147,7 +147,8 @@ def _settle(problem: Problem, mechanism: Binned, goal: MaxRisk | MaxDistortion) 
             raise unreachable(goal.value, risk(problem, mechanism).value)
         low, high = high, min(high * (1 + nudge), mechanism.bins.high - mechanism.bins.low)
         nudge *= 4
-    close = 1e-7 if isinstance(problem.prior, Box) and all(a.flat for a in problem.prior.axes.values()) else 1e-4
+    flat = isinstance(problem.prior, Box) and all(a.flat for a in problem.prior.axes.values())
+    close = 1e-7 if flat and isinstance(mechanism, Interval) else 1e-4  # without quadrature, or with it
     while high - low > close * high:
         middle = 0.5 * (low + high)
         if meets(risk(problem, _with_width(mechanism, middle)).value, goal):

@@ -70,7 +70,7 @@ def radial_risk(
 ) -> float:
     """P(hit) for bins of the secret along rays through the bound.
 
-    ``spread`` never falls along a ray and rises where the density may change fast (``None``: it is even). ``points``
+    ``spread`` never falls along a ray and rises where the density may change fast (``None``: it is 1). ``points``
     are rows (u, v) of equal mass. ``mass`` is the whole of the belief, where known.
     """
     edges = bins.edges()
@@ -99,6 +99,9 @@ def radial_risk(
         rho = level / slope(angle)
         return spread(rho * np.cos(angle), rho * np.sin(angle))
 
+    def flat(angle: Array, level: Array) -> Array:
+        return 0.5 * (level / slope(angle)) ** 2  # the integral of an even weight
+
     inside = knots[np.isfinite(knots)]
     sweep = Sweep(
         knots=np.sort(inside),
@@ -106,5 +109,6 @@ def radial_risk(
         chord=chord,
         weight=weight,
         spread=None if spread is None else rise,
+        below=flat if spread is None else None,
     )
     return pieces_caught(sweep, edges, window, mass=mass, quick=quick)
