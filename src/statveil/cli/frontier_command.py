@@ -51,6 +51,9 @@ def command(
         click.echo(f"Written to {output}.")
         return
     shown = found.points[:: max(1, len(found.points) // 30)]
-    click.echo(f"{'method':<13}{'distortion':>14}{'risk':>10}   (lower is better for both; --json has all points)")
+    click.echo(
+        f"{'method':<13}{'distortion':>14}{'risk':>10}{'cells':>8}   (lower is better for both; --json has all points)"
+    )
     for point in shown:
-        click.echo(f"{point['method']:<13}{point['distortion']:>14.6g}{point['risk']:>10.4f}")
+        cells = "-" if point["grid"] is None else point["grid"]
+        click.echo(f"{point['method']:<13}{point['distortion']:>14.6g}{point['risk']:>10.4f}{cells:>8}")
