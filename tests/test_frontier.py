@@ -186,7 +186,7 @@ def test_csv_is_the_json(cli, tmp_path):
     found = json.loads(out)
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["method", "distortion", "risk"]
+    assert list(rows[0]) == ["method", "distortion", "risk", "grid"]
     wanted = [(p["method"], p["distortion"], p["risk"]) for p in found["points"]]
     wanted += [("lower_bound", p["distortion"], p["risk"]) for p in found["lower_bound"]]
     assert [(r["method"], float(r["distortion"]), float(r["risk"])) for r in rows] == wanted
