@@ -137,7 +137,8 @@ def test_a_function_that_is_the_mean_is_the_mean(name):
         sv.plan(problem(family, ends, secret, 0.1), max_distortion=1.003 * budget, method="dynamic", grid=97)
         for secret in (sv.Mean(), own)
     )
-    assert b.risk == pytest.approx(a.risk, rel=1e-9)
+    assert a.risk * (1 - 1e-9) <= b.risk <= a.risk * (1 + 1e-3)  # of a function nothing is assumed: an upper bound
+    assert b.risk_kind == "upper bound"
     assert b.distortion == pytest.approx(a.distortion, rel=1e-9)
     assert b.gamma == pytest.approx(a.gamma, rel=1e-4)
 

@@ -64,7 +64,7 @@ def risk(problem: Problem, mechanism: Mechanism, *, tolerance: float | None = No
         return Risk(value=_scaling_risk(problem, mechanism, eps, quick), kind="numerical")
     if isinstance(mechanism, Partition):
         found = line(problem)
-        value = partition_risk(found.curve, found.axis, np.array(mechanism.edges), 2 * eps)
+        value = partition_risk(found.curve, found.axis, np.array(mechanism.edges), 2 * eps, quick=quick)
         return Risk(value=value, kind="upper bound" if found.curve.rough else _kind(problem))
     if isinstance(mechanism, Cells):
         return _cells_risk(problem, mechanism, eps, quick)

@@ -52,6 +52,10 @@ def command(
         click.echo(f"Written to {output}.")
         return
     shown = found.points[:: max(1, len(found.points) // 30)]
-    click.echo(f"{'method':<13}{'distortion':>14}{'risk':>10}   (lower is better for both; --json has all points)")
+    click.echo(
+        f"{'method':<13}{'distortion':>14}{'risk':>10}{'cells':>8}   (lower is better for both; --json has all points)"
+    )
     for point in shown:
-        click.echo(f"{point['method']:<13}{shown_up(point['distortion']):>14}{shown_up(point['risk'], 4):>10}")
+        cells = "-" if point["grid"] is None else point["grid"]
+        distortion, risk = shown_up(point["distortion"]), shown_up(point["risk"], 4)
+        click.echo(f"{point['method']:<13}{distortion:>14}{risk:>10}{cells:>8}")

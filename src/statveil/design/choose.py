@@ -23,7 +23,7 @@ from statveil.problem.problem import Problem
 from statveil.problem.secrets.function import Function
 from statveil.theory.one_parameter import line
 
-__all__ = ["METHODS", "Choice", "choose"]
+__all__ = ["CELLS", "METHODS", "Choice", "choose", "on_cells"]
 
 _TRIES = 6
 METHODS = ("auto", "interval", "layered", "dynamic", "greedy", "comb", "layered-comb", "optimal")
@@ -51,6 +51,7 @@ class Request:
     slope: float | None
     cells: int | None
     on_grid: bool
+    compared: bool
     progress: Progress | None
 
 
@@ -63,10 +64,16 @@ def choose(
     cells: int | None = None,
     on_grid: bool = False,
     combs: bool = False,
+    compared: bool = True,
     progress: Progress | None = None,
 ) -> Choice:
-    """The mechanism for a target; ``combs`` lets ``"auto"`` use combs too."""
-    request = Request(problem=problem, goal=goal, slope=slope, cells=cells, on_grid=on_grid, progress=progress)
+    """The mechanism for a target; ``combs`` lets ``"auto"`` use combs too.
+
+    ``compared`` holds ``"optimal"``, which needs a coarse grid, against the methods that do not.
+    """
+    request = Request(
+        problem=problem, goal=goal, slope=slope, cells=cells, on_grid=on_grid, compared=compared, progress=progress
+    )
     if method != "auto":
         return _kept(request, method)
     names = _candidates(problem, goal, slope, on_grid, combs)
@@ -129,7 +136,7 @@ def _named(request: Request, method: str) -> Choice:
     if method == "interval":
         mechanism, how = design_interval(problem, goal, slope=slope)
     elif method in ("dynamic", "greedy"):
-        cells = request.cells or _CELLS[method]
+        cells = request.cells or CELLS[method]
         mechanism, how = design_partition(problem, goal, method, cells=cells, on_grid=request.on_grid, slope=slope)
     elif method == "comb" and _closed(problem):
         return _comb(request)
@@ -139,8 +146,27 @@ def _named(request: Request, method: str) -> Choice:
     else:
         if slope is not None:
             raise ProblemError(f"a slope is for the method 'interval'. Got the method {method!r}; leave out the slope.")
-        return _on_cells(request, method)
+        found = _on_cells(request, method)
+        return _no_worse(request, found) if method == "optimal" and request.compared else found
     return Choice(mechanism=mechanism, how=how, method=method)
+
+
+def _no_worse(request: Request, found: Choice) -> Choice:
+    """The programme's mechanism, or that of another method whose finer grid, or none, makes up for its rule."""
+    options = [found]
+    for name in ("dynamic", "greedy", "comb", "layered-comb"):
+        try:
+            options.append(_named(request, name))
+        except StatveilError:
+            continue  # what this method cannot do
+    best = _least(request.problem, request.goal, options)
+    if best is found:
+        return found
+    # what is proven of the programme's grid need not hold on another
+    proven = found.certificate
+    least = risk(request.problem, best.mechanism).value
+    kept = proven if proven is not None and proven.least_risk <= least * (1 + 1e-9) else None
+    return replace(best, method="optimal", certificate=kept)
 
 
 def _closed(problem: Problem) -> bool:
@@ -148,12 +174,18 @@ def _closed(problem: Problem) -> bool:
     return isinstance(problem.family, LocationScale | Categorical) and problem.secret.kind != "function"
 
 
+def on_cells(problem: Problem) -> bool:
+    """Whether a comb of this problem is made of cells, as it has no closed form or follows a density."""
+    alone = isinstance(problem.prior, Box) and len(problem.box.free) == 1
+    return not _closed(problem) or (alone and not problem.box.axes[problem.box.free[0]].flat)
+
+
 def _on_cells(request: Request, method: str) -> Choice:
     mechanism, certificate = design_cells(
         request.problem,
         request.goal,
         method,
-        cells=request.cells or _CELLS[method],
+        cells=request.cells or CELLS[method],
         on_grid=request.on_grid,
         progress=request.progress,
     )
@@ -177,7 +209,7 @@ def _line_comb(request: Request) -> Choice:
     return Choice(mechanism=mechanism, how=how, method="comb")
 
 
-_CELLS = {"dynamic": 800, "greedy": 800, "layered": 400, "comb": 400, "layered-comb": 400, "optimal": 240}
+CELLS = {"dynamic": 800, "greedy": 800, "layered": 400, "comb": 400, "layered-comb": 400, "optimal": 240}
 """Cells of the parameter range where none are asked for, so that each takes a few seconds."""
 
 

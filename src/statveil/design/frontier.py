@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from statveil.accounting import distortion, risk
-from statveil.design.choose import choose
+from statveil.design.choose import CELLS, choose, on_cells
 from statveil.design.numeric import Designer, check_grid
 from statveil.design.partitions import curve_points
 from statveil.design.target import MaxDistortion
 from statveil.errors import ProblemError, TargetError, unknown_name
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
+from statveil.problem.secrets.function import Function
 from statveil.theory.gamma import gamma
 from statveil.theory.limits import least_risk
 from statveil.theory.one_parameter import line
@@ -36,7 +37,10 @@ class Frontier:
 
     problem: Problem
     points: list[dict[str, Any]]
-    """``method``, ``distortion`` and ``risk`` of each point, by method and rising distortion."""
+    """``method``, ``distortion``, ``risk`` and ``grid`` of each point, by method and rising distortion.
+
+    ``grid`` is the number of cells on which the method worked, ``None`` where it needs none.
+    """
     lower_bound: list[dict[str, float]]
     """``distortion`` and the least ``risk`` of any mechanism with it (Theorem 2)."""
 
@@ -64,7 +68,8 @@ def frontier(
         Some of ``FRONTIER_METHODS``; ``"dynamic"`` and ``"greedy"`` unless told, or where there is no grid
         ``"interval"`` and ``"comb"``.
     grid : int, optional
-        Cells of the parameter range; unless told 800, 400 for layers and combs, 240 for ``"optimal"``.
+        Cells of the parameter range; by default 800, 400 for layers and combs, 240 for ``"optimal"``, which is never
+        drawn worse than another method of the same frontier.
     points : int
         At most so many points of each method; at most 48 of the slower ones, 16 of ``"optimal"``.
     release : str
@@ -90,14 +95,38 @@ def frontier(
     found: list[dict[str, Any]] = []
     for method in dict.fromkeys(methods):
         if method in ("dynamic", "greedy"):
-            designer = Designer(problem=problem, cells=grid or 800, on_grid=on_grid)
-            pairs = [(d, r) for d, r, _ in curve_points(designer, method, points)]
+            designer = Designer(problem=problem, cells=grid or CELLS[method], on_grid=on_grid)
+            drawn = curve_points(designer, method, points)
+            pairs = [(d, r) for d, r, _ in drawn]
+            if isinstance(problem.secret, Function):  # the method's own sums are a little below the accounting
+                pairs = _undominated(
+                    [(d, risk(problem, designer.partition(edges), quick=True).value) for d, _, edges in drawn]
+                )
         else:
             pairs = _planned(problem, method, points, grid, on_grid, progress)
-        found += [{"method": method, "distortion": d, "risk": min(1.0, r)} for d, r in pairs]
+        cells = None if method not in CELLS or (method == "comb" and not on_cells(problem)) else grid or CELLS[method]
+        found += [{"method": method, "distortion": d, "risk": min(1.0, r), "grid": cells} for d, r in pairs]
+    found = _no_worse(found)
     if not found:
         raise TargetError("no mechanism of these methods is feasible; use a finer grid.")
     return Frontier(problem=problem, points=found, lower_bound=_limit(problem, found, points))
+
+
+def _no_worse(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Points of other methods count for ``optimal`` too where they are better: it stands for all mechanisms.
+
+    Each keeps the grid on which it was found.
+    """
+    if all(point["method"] != "optimal" for point in points):
+        return points
+    kept: list[dict[str, Any]] = []
+    # of equals its own point comes first
+    for point in sorted(points, key=lambda p: (p["distortion"], p["risk"], p["method"] != "optimal")):
+        if not kept or point["risk"] < kept[-1]["risk"] * (1 - 1e-12):
+            kept.append({**point, "method": "optimal"})
+    place = next(i for i, point in enumerate(points) if point["method"] == "optimal")
+    others = [point for point in points if point["method"] != "optimal"]
+    return [*others[:place], *kept, *others[place:]]
 
 
 def _planned(
@@ -116,12 +145,16 @@ def _planned(
         if progress is not None:
             progress(f"{method}: point {i + 1}")
         try:
-            chosen = choose(problem, MaxDistortion(budget), method=method, cells=grid, on_grid=on_grid)
+            chosen = choose(problem, MaxDistortion(budget), method=method, cells=grid, on_grid=on_grid, compared=False)
         except TargetError:
             continue  # too little for a guess, or for a cell of this grid
         found.append((distortion(problem, chosen.mechanism), risk(problem, chosen.mechanism).value))
+    return _undominated(found)
+
+
+def _undominated(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     kept: list[tuple[float, float]] = []
-    for pair in sorted(found):
+    for pair in sorted(points):
         if not kept or pair[1] < kept[-1][1] * (1 - 1e-12):
             kept.append(pair)
     return kept

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ def frontier_chart(frontier: Frontier) -> Any:
     import altair as alt
 
     problem = frontier.problem
-    rows = [{"curve": p["method"], "distortion": p["distortion"], "risk": p["risk"]} for p in frontier.points]
+    rows = [{"curve": _named(p), "distortion": p["distortion"], "risk": p["risk"]} for p in _by_method(frontier)]
     rows += [{"curve": _LIMIT, "distortion": p["distortion"], "risk": p["risk"]} for p in frontier.lower_bound]
     methods = list(dict.fromkeys(row["curve"] for row in rows))
     distance = {"w1": "Wasserstein-1, in the column's unit", "tv": "total variation, a share"}[problem.distance]
@@ -49,15 +50,28 @@ def frontier_chart(frontier: Frontier) -> Any:
     )
 
 
+def _by_method(frontier: Frontier) -> list[dict[str, Any]]:
+    """The points, each with the grid of its method: the one that most of its points have."""
+    grids: dict[str, Counter[int | None]] = {}
+    for point in frontier.points:
+        grids.setdefault(point["method"], Counter())[point["grid"]] += 1
+    usual = {method: found.most_common(1)[0][0] for method, found in grids.items()}
+    return [{**point, "grid": usual[point["method"]]} for point in frontier.points]
+
+
+def _named(point: dict[str, Any]) -> str:
+    return str(point["method"]) if point["grid"] is None else f"{point['method']} ({point['grid']} cells)"
+
+
 def frontier_csv(frontier: Frontier) -> str:
-    """The same numbers as a table: method, distortion, risk; the limit's method is ``lower_bound``."""
+    """The same numbers as a table: method, distortion, risk, grid; the limit's method is ``lower_bound``."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["method", "distortion", "risk"])
+    writer.writerow(["method", "distortion", "risk", "grid"])
     for point in frontier.points:
-        writer.writerow([point["method"], repr(point["distortion"]), repr(point["risk"])])
+        writer.writerow([point["method"], repr(point["distortion"]), repr(point["risk"]), point["grid"]])
     for bound in frontier.lower_bound:
-        writer.writerow(["lower_bound", repr(bound["distortion"]), repr(bound["risk"])])
+        writer.writerow(["lower_bound", repr(bound["distortion"]), repr(bound["risk"]), None])
     return text.getvalue()
 
 

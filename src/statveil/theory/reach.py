@@ -15,7 +15,8 @@ Array = NDArray[np.float64]
 _SLACK = 1e-12
 """A budget is met up to this relative error: lattice budgets would otherwise lose a step."""
 
-_CLOSE = 0.01
+_CLOSE = 0.1
+"""Part of a cell up to which two false positions may be wrong; nearer decisions are made exactly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,14 +66,14 @@ class Ruler:
             )
 
         beyond_up, beyond_down = np.minimum(ahead + 1, last), np.maximum(back - 1, 0)
-        up, down = reaches(index, ahead, beyond_up, 1), reaches(index, back, beyond_down, 1)
-        # where a hundredth of a cell decides, look closer
+        up, down = reaches(index, ahead, beyond_up, 2), reaches(index, back, beyond_down, 2)
+        # where a tenth of a cell decides, look closer
         least = np.searchsorted(np.maximum.accumulate(down), up - _CLOSE * cell, side="right") - 1
         most = np.searchsorted(np.maximum.accumulate(down), up + _CLOSE * cell, side="right") - 1
         rows = np.flatnonzero(least < most)
         columns = np.unique(np.concatenate([np.arange(least[i], most[i] + 1) for i in rows])) if len(rows) else rows
-        up[rows] = reaches(rows, ahead[rows], beyond_up[rows], 6)
-        down[columns] = reaches(columns, back[columns], beyond_down[columns], 6)
+        up[rows] = reaches(rows, ahead[rows], beyond_up[rows], 14)
+        down[columns] = reaches(columns, back[columns], beyond_down[columns], 14)
         found: NDArray[np.int64] = np.searchsorted(np.maximum.accumulate(down), up + 1e-13 * last * cell, "right") - 1
         return found
 

@@ -18,7 +18,13 @@ __all__ = ["partition_risk"]
 
 
 def partition_risk(
-    secret: Curve, axis: Axis, edges: NDArray[np.float64], window: float, *, contiguous: bool = False
+    secret: Curve,
+    axis: Axis,
+    edges: NDArray[np.float64],
+    window: float,
+    *,
+    contiguous: bool = False,
+    quick: bool = False,
 ) -> float:
     """Sum over the bins of the largest mass that one guess catches (``contiguous``: by the paper's window).
 
@@ -28,7 +34,7 @@ def partition_risk(
     """
     if secret.rough and not contiguous:
         bins = np.arange(len(edges) - 1)
-        return touched_risk(secret, axis, edges, (bins, bins, np.ones(len(bins))), window)[0]
+        return touched_risk(secret, axis, edges, (bins, bins, np.ones(len(bins))), window, quick=quick)[0]
     turns = np.array(secret.turns)
     straddling = np.array([np.any((low < turns) & (turns < high)) for low, high in pairwise(edges)])
     parts: list[float] = []
