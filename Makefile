@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint bench audit-tables mechanism-tables docs clean
+.PHONY: help demo test test-slow lint bench audit-power audit-tables mechanism-tables docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -37,6 +37,9 @@ bench: $(READY)  ## speeds, as ratios within one run
 	$(BIN)/python benchmarks/mechanisms.py
 	$(BIN)/python benchmarks/release.py
 	$(BIN)/python benchmarks/kaggle_layout.py
+
+audit-power: $(READY)  ## what the audit says of releases that are broken and of sound ones, into docs/audit_power.md
+	$(BIN)/python docs/audit_power.py
 
 audit-tables: $(READY)  ## real tables under the audit, into docs/audit_tables.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/tables \

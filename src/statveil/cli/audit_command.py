@@ -82,8 +82,8 @@ def command(
             click.echo(f"Written to {output} (private).")
     if found.verdict == "undecided":
         click.echo(
-            f"Undecided after {found.trials:,} trials: an attacker may hit up to {found.up_to:.3f} of the time. Allow more "
-            f"of them, such as --trials {4 * found.trials}.",
+            f"Undecided after {found.trials:,} trials: an attacker may hit up to {found.up_to:.3f} of the time. "
+            f"Allow more of them, such as --trials {4 * found.trials}.",
             err=True,
         )
     if found.leaks:

@@ -96,7 +96,8 @@ svg {{ display: block; }}
 <h1>{html.escape(verdict)}</h1>
 <p>{html.escape(_subject(found))} Audited on {date.today().isoformat()}.</p>
 <p>{found.trials:,} tables of {found.rows:,} rows. Attackers know {html.escape(found.assumed)}.
-Bars show how often an attacker hits (shorter is better), whiskers the interval (all of them hold together with 99 %), the line the plan's risk.</p>
+Bars show how often an attacker hits (shorter is better), the dashed line the plan's risk, whiskers
+the interval (all of them hold together with 99 %).</p>
 <table><thead><tr><th>attacker</th><th>rate</th><th></th><th>verdict</th><th>what it says</th></tr></thead>
 <tbody>{rows}</tbody></table>
 <h2>Distances between the tables</h2><ul>{listed}</ul>
