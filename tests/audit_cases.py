@@ -153,10 +153,6 @@ def total(rng: Rng) -> dict[str, Any]:
     return {"x": x, "tax": tax, "total": x + tax}
 
 
-def single_copies(rng: Rng) -> dict[str, Any]:
-    return {"x": rng.choice(rng.gamma(2.0, 40.0, 100).astype(np.float32), 1000)}
-
-
 ORDER, GROUPS, KINDS = ("neighbours",), ("grouped",), ("pattern", "lattice-shift", "lattice-scale", "periodic", "atoms")
 
 BROKEN: tuple[Case, ...] = (
@@ -192,14 +188,11 @@ BROKEN: tuple[Case, ...] = (
          table=panel(letters, 400, 5, text=True), why="one label for each name"),
     Case(name="category, sorted", problem=shares(0.02), risk=0.2, attackers=ORDER,
          table=lambda rng: {"x": np.sort(letters(rng, 2000))}, why="sorted by the column"),
-    Case(name="32-bit copies, scale", problem=location(10, 200, 1.0, minimum=0), attackers=("last-bits",),
-         table=single_copies, why="copies differ by the last bit times the factor"),
-    Case(name="32-bit copies, shift", problem=location(10, 200, 1.0), attackers=("last-bits", "support"),
-         table=lambda rng: {"x": 20 + rng.choice(rng.gamma(2.0, 40.0, 300), 3000).astype(np.float32)},
-         why="last bits double at powers of two"),
     # B: structure that checks did not see
     Case(name="pounds in kg", problem=location(50, 120, 1.0, step=0.1), risk=0.125, attackers=KINDS,
          table=lambda rng: {"x": np.round(rng.integers(100, 250, 1000) * 0.45359237, 1)}, why="rounded conversion"),
+    Case(name="miles in km", problem=location(20, 80, 0.4, step=0.01), risk=0.2, attackers=KINDS,
+         table=lambda rng: {"x": np.round(np.round(rng.normal(30, 6, 600)) * 1.609344, 2)}, why="rounded conversion"),
     Case(name="inches in cm", problem=location(140, 200, 1.0, step=0.1), risk=0.2, attackers=KINDS,
          table=lambda rng: {"x": np.round(np.round(rng.normal(67, 4, 500)) * 2.54, 1)}, why="rounded conversion"),
     Case(name="Fahrenheit in Celsius", problem=location(0, 40, 0.5, step=0.1), risk=0.2, attackers=KINDS,
@@ -215,6 +208,8 @@ BROKEN: tuple[Case, ...] = (
          table=lambda rng: {"x": np.round(np.log(np.round(rng.lognormal(4.0, 1.0, 1000)) + 1), 4)}, why="logarithms"),
     Case(name="decimal logs", problem=location(0.5, 4, 0.05), risk=0.2, attackers=KINDS,
          table=lambda rng: {"x": np.log10(np.round(rng.lognormal(4.0, 1.0, 1000)) + 1)}, why="logarithms"),
+    Case(name="binary logs", problem=location(2, 10, 0.1), risk=0.2, attackers=KINDS,
+         table=lambda rng: {"x": np.log2(np.round(rng.lognormal(4.0, 1.0, 800)) + 1)}, why="logarithms"),
     Case(name="square roots", problem=location(5, 40, 0.2), attackers=KINDS,
          table=lambda rng: {"x": np.sqrt(rng.integers(25, 900, 600))}, why="square roots"),
     Case(name="reciprocals", problem=location(0.01, 1, 0.005), attackers=(*KINDS, "support"),
