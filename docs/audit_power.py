@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from audit_cases import BROKEN, SOUND
+from audit_cases import BROKEN, SOUND  # type: ignore[import-not-found]
 
 TRIALS = 400
 
