@@ -41,6 +41,9 @@ bench: $(READY)  ## speeds, as ratios within one run
 fuzz: $(READY)  ## 1,000 random plans against a truth that shares nothing with the accounting, into docs/fuzz_last.md
 	$(BIN)/python -m fuzz.plans --plans 1000 --output docs/fuzz_last.md
 
+audit-power: $(READY)  ## what the audit says of releases that are broken and of sound ones, into docs/audit_power.md
+	$(BIN)/python docs/audit_power.py
+
 audit-tables: $(READY)  ## real tables under the audit, into docs/audit_tables.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/tables \
 		powerlaw palmerpenguins sdmetrics statsmodels

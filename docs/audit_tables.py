@@ -166,14 +166,14 @@ def main() -> None:
         lines.append(row_of(case.name, "declared", lambda case=case: planned(case, case.known), case.column, ()))  # type: ignore[misc]
         print(lines[-1], flush=True)
     head = (
-        "| table | how | mode | worst attacker | its rate (99.9 % interval) | W1 / change of the mean | verdict |\n"
+        "| table | how | mode | worst attacker | its rate (interval) | W1 / change of the mean | verdict |\n"
         "|---|---|---|---|---|---|---|"
     )
     text = (
         "# Audited tables\n\nMade by `make audit-tables`. Secret: the mean (the share of the first category); "
         f"claimed risk {RISK}; the prior on the mean of a real column runs from half to twice the true one; a hit is "
         "within 1 % of the mean (a share within 0.02). Attackers know the structure that the column has, and no "
-        "record; 200 redrawn tables each. Forced releases accept every leak. A shift, or a scaling from the bound, "
+        "record; at most 2,000 tables each. Forced releases accept every leak. A shift, or a scaling from the bound, "
         "has W1 = change of the mean.\n\n"
     )
     Path(__file__).with_suffix(".md").write_text(text + head + "\n" + "\n".join(lines) + "\n", encoding="utf-8")

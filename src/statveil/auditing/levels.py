@@ -27,7 +27,7 @@ Codes = NDArray[np.int64]
 
 _CANDIDATES = 51
 _FINE = 301  # candidates for levels on a line: far from the bound a small change of the factor is a whole step
-_AVERAGES = (100, 400)  # for ranks, for levels on a line
+_AVERAGES = (100, 150)  # for ranks, for levels on a line
 _LEVELS = 90
 _STRAYS = (0.08, 0.5)  # share of averages over rows of two values
 _CONCLUSIVE = 6.0
@@ -71,9 +71,9 @@ def _averages(values: Array, codes: Codes, most: int) -> _Averages | None:
     kept = np.flatnonzero(counts >= 2)
     if len(kept) < _FEWEST:
         return None
-    rest = values - means[codes]
-    inside = counts[codes] >= 2
-    within = float(np.sum(rest[inside] ** 2)) / max(float(counts[kept].sum()) - len(kept), 1.0)
+    squares = np.bincount(codes, weights=(values - means[codes]) ** 2)
+    # the middle one: averages over rows of two values vary much more, and are not what is looked for
+    within = float(np.median(squares[kept] / (counts[kept] - 1))) / 0.85
     kept = kept[np.argsort(-counts[kept], kind="stable")[:most]]
     return _Averages(means=means[kept], rows=counts[kept], within=within)
 

@@ -22,6 +22,8 @@ __all__ = ["PATTERNS", "Pattern", "find_patterns", "fineness", "members"]
 _MOST = 60_000  # numbers of a pattern that are listed
 _UNUSUAL = 1e-6  # chance of a column without the pattern to show it: more than a hundred are looked for
 _FAVOURITE = 1e-4  # the same for multiples, of which there are few
+_MIXED = ("multiples", "unit", "celsius", "fahrenheit")
+_ALL = 0.9  # share of the rows that must be of the pattern, for the other ones
 _ROWS = 300_000  # rows of the search: a handful of whole numbers in a long column is enough
 
 
@@ -219,7 +221,9 @@ def find_patterns(column: Array) -> tuple[str, ...]:
             continue
         hits = int(np.count_nonzero(members(inside, places, 1e-3 * unit if decimal else 0.5 * unit)))
         limit = _FAVOURITE if pattern.name.startswith("multiples") else _UNUSUAL
-        if hits >= 3 and bdtrc(hits - 1, len(inside), expected) < limit:
+        # some rows may be whole or converted among others; digits and logarithms are a column's own way of writing
+        mixed = pattern.name.startswith(_MIXED)
+        if hits >= (3 if mixed else max(3.0, _ALL * len(inside))) and bdtrc(hits - 1, len(inside), expected) < limit:
             found.append((-hits * float(np.log(hits / len(inside) / max(expected, 1e-12))), pattern.name))
     return tuple(name for _, name in sorted(found)[:6])
 

@@ -193,7 +193,7 @@ def find_thresholds(column: Array, columns: Mapping[str, Array]) -> tuple[Thresh
 
 
 def _roundest(low: float, high: float) -> float | None:
-    """The number of fewest digits in (low, high]; ``None`` where three digits do not reach it: no rule of anyone.
+    """The number of fewest digits in (low, high]; ``None`` where two digits and a half do not reach it.
 
     >>> _roundest(59.7, 60.2), _roundest(59.71, 59.72)
     (60.0, None)
@@ -201,12 +201,11 @@ def _roundest(low: float, high: float) -> float | None:
     if low < 0.0 <= high:
         return 0.0
     size = max(abs(low), abs(high))
-    for digits in (1, 2, 3):
-        for lead in (5.0, 1.0):
-            unit = lead * 10.0 ** (np.floor(np.log10(size)) - digits + 1)
-            value = float(np.floor(high / unit + 1e-12) * unit)
-            if low < value <= high * (1 + 1e-12 * np.sign(high)):
-                return float(f"{value:.12g}")
+    for digits, lead in ((1, 5.0), (1, 1.0), (2, 5.0), (2, 1.0), (3, 5.0)):
+        unit = lead * 10.0 ** (np.floor(np.log10(size)) - digits + 1)
+        value = float(np.floor(high / unit + 1e-12) * unit)
+        if low < value <= high * (1 + 1e-12 * np.sign(high)):
+            return float(f"{value:.12g}")
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+from datetime import date
 
 from statveil.auditing.audit import PRIVATE, Audit, Finding
 from statveil.errors import FileError
@@ -13,15 +14,13 @@ __all__ = ["audit_page", "describe_audit"]
 
 
 def describe_audit(found: Audit) -> str:
-    """One line a finding, the most harmful first."""
-    verdict = (
-        "LEAKS: an attacker beats the plan's risk." if found.leaks else "Holds: no attacker beats the plan's risk."
-    )
+    """One line for each finding, the most harmful first."""
     lines = [
         PRIVATE,
-        f"{verdict} {found.trials} redrawn tables of {found.rows:,} rows; attackers know {found.assumed}.",
+        _subject(found),
+        f"{_verdict(found)}. {found.trials:,} tables of {found.rows:,} rows; attackers know {found.assumed}.",
         "",
-        f"{'attacker':<14} {'rate':>6} {'99.9 % interval':>17} {'claimed':>8}  verdict",
+        f"{'attacker':<14} {'rate':>6} {'interval':>17} {'claimed':>8}  verdict",
     ]
     for finding in found.findings:
         lines.append(
@@ -33,6 +32,25 @@ def describe_audit(found: Audit) -> str:
         lines.append(f"not applicable here: {', '.join(found.not_applicable)}")
     lines += ["", "Distances between the tables:", *(f"  {line}" for line in _distances(found))]
     return "\n".join(lines)
+
+
+def _verdict(found: Audit) -> str:
+    """The audit in one sentence, without its full stop."""
+    if found.leaks:
+        return "LEAKS: an attacker beats the plan's risk"
+    claimed = found.findings[0].claimed
+    if found.verdict == "undecided":
+        return (
+            f"UNDECIDED: an attacker may hit up to {found.up_to:.3f} of the time, the plan claims {claimed:.3g}; allow "
+            "more trials"
+        )
+    return f"Holds up to {found.up_to:.3f}: no attacker hits more often (with 99 %), the plan claims {claimed:.3g}"
+
+
+def _subject(found: Audit) -> str:
+    """What was audited."""
+    what = f"the {found.secret}" + ("" if found.column is None else f" of the column {found.column}")
+    return f"Secret: {what}; a guess within {found.tolerance:g} is a hit."
 
 
 def _distances(found: Audit) -> list[str]:
@@ -61,7 +79,7 @@ def audit_page(found: Audit, path: str | os.PathLike[str]) -> None:
 
 def _page(found: Audit) -> str:
     rows = "".join(_row(finding) for finding in found.findings)
-    verdict = "Leaks: an attacker beats the plan's risk" if found.leaks else "Holds: no attacker beats the plan's risk"
+    verdict = _verdict(found)
     listed = "".join(f"<li>{html.escape(line)}</li>" for line in _distances(found))
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Audit of a release</title>
@@ -76,8 +94,10 @@ svg {{ display: block; }}
 </style></head><body>
 <p class="private">{html.escape(PRIVATE)}</p>
 <h1>{html.escape(verdict)}</h1>
-<p>{found.trials} redrawn tables of {found.rows:,} rows. Attackers know {html.escape(found.assumed)}.
-Bars show how often an attacker hits (shorter is better), whiskers the 99.9 % interval, the line the plan's risk.</p>
+<p>{html.escape(_subject(found))} Audited on {date.today().isoformat()}.</p>
+<p>{found.trials:,} tables of {found.rows:,} rows. Attackers know {html.escape(found.assumed)}.
+Bars show how often an attacker hits (shorter is better), the dashed line the plan's risk, whiskers
+the interval (all of them hold together with 99 %).</p>
 <table><thead><tr><th>attacker</th><th>rate</th><th></th><th>verdict</th><th>what it says</th></tr></thead>
 <tbody>{rows}</tbody></table>
 <h2>Distances between the tables</h2><ul>{listed}</ul>
