@@ -13,12 +13,13 @@ from statveil.mechanisms.cells import Cells
 from statveil.planning import Plan
 from statveil.rounding import shown_up
 from statveil.tables.maps.build import RANDOM_MODES
-from statveil.tables.verification import LEAKS
+from statveil.tables.verification import LEAKS, blind_spots
 
 __all__ = ["FORMAT", "VERSION", "card_path", "make_card", "plan_of", "read_card"]
 
 FORMAT = "statveil-card"
-VERSION = 1
+VERSION = 2
+"""2 since cards say what was checked and of how many rows."""
 
 
 def card_path(output: Path) -> Path:
@@ -34,9 +35,10 @@ def make_card(
     round_digits: int | None = None,
     test_seed: bool = False,
     shuffled: bool = False,
+    rows: int | None = None,
     sha256: str | None = None,
 ) -> dict[str, Any]:
-    """The card as a JSON object."""
+    """The card as a JSON object; ``rows`` are those of the released column, which everyone can count."""
     problem = plan.problem
     return {
         "format": FORMAT,
@@ -58,11 +60,12 @@ def make_card(
         },
         "declared": problem.known.to_json(),
         "assumptions": _assumptions(plan, shuffled),
-        "checked": _checked(plan, shuffled),
+        "checked": [*_checked(plan, shuffled), *(() if rows is None else blind_spots(rows, plan.mode))],
         "accepted_leaks": [{"name": name, "says": LEAKS[name]} for name in accepted],
         "rounded_to_digits": round_digits,
         "test_seed": test_seed,
         "shuffled": shuffled,
+        "rows": rows,
         "plan": plan.to_json(),
         "versions": _versions(),
         "sha256": sha256,
@@ -83,7 +86,7 @@ def read_card(output: Path) -> dict[str, Any]:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise FileError(f"{path} is not a statveil card (no format {FORMAT!r}).")
     version = data.get("version")
-    if not isinstance(version, int) or version > VERSION:
+    if not isinstance(version, int) or not 1 <= version <= VERSION:
         raise FileError(f"{path} has card version {version!r}; this statveil reads up to {VERSION}. Upgrade statveil.")
     return data
 
@@ -124,18 +127,27 @@ def _distortion(plan: Plan) -> str:
 
 def _checked(plan: Plan, shuffled: bool) -> list[str]:
     """What was looked at of the rows before the release, and what was not: the same words for every table."""
+    beside = (
+        "The other columns in the first rows: whether one is a copy in another form, a flag or label for a range of "
+        "values, or makes a sum or product with another."
+    )
     if plan.mode not in RANDOM_MODES:
-        return ["Neither the order of the rows nor other columns matter to this mode: equal values stay equal."]
+        return [
+            beside,
+            "The order of the rows does not matter to this mode: all rows move alike, equal ones stay equal.",
+        ]
     order = (
         "The rows were put in a random order by the secret seed."
         if shuffled
         else "The order of the rows: trends, likeness of rows up to 512 apart, cycles."
     )
-    return [
+    lines = [
         order,
         "Every other column by itself: whether its groups have like values, whether sorting by it orders the values.",
-        "Not looked at: two or more columns together, other tables, what is too weak to show in this many rows.",
+        "Not looked at: groups that two or more columns make together, other tables, what is too weak to show in this "
+        "many rows.",
     ]
+    return lines if plan.mode == "category" else [beside, *lines]
 
 
 def _assumptions(plan: Plan, shuffled: bool) -> list[str]:

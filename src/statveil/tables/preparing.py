@@ -26,6 +26,7 @@ from statveil.tables.maps.sampling import Counts
 from statveil.tables.measure import Measured, measure
 from statveil.tables.outside import outside
 from statveil.tables.series import ColumnType
+from statveil.tables.structure.copy_search import find_copies
 from statveil.tables.structure.exchangeable import find_groups, find_order
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import Beside, Others
@@ -55,6 +56,8 @@ class Prepared:
     test_seed: bool
     facts: dict[str, Any]
     """What the private record keeps: estimates, released parameters, bin, coefficients, how far the rows moved."""
+    rows: int
+    """Rows that have a value."""
     warnings: tuple[str, ...] = ()
     """What the holder should know before publishing."""
 
@@ -80,7 +83,7 @@ def prepare(
     """Measure and verify the column, and find the map that realises the plan on it.
 
     ``seed`` is for tests and is marked as such; ``secret_seed`` is that of an earlier release of the same column.
-    ``beside`` reads the column with all others, which maps that draw row by row must know to be unrelated;
+    ``beside`` reads the column with all others, which must not tell it;
     ``shuffled`` says that the rows will be released in another order, so theirs does not matter.
     """
     accepted = check_accepted(accept)
@@ -94,18 +97,20 @@ def prepare(
     order = Order(categories=labels is not None)
     rows_drawn = plan.mode in RANDOM_MODES
 
-    def exchangeable() -> list[Finding]:
-        if not rows_drawn:
-            return []
+    def related() -> list[Finding]:
+        """Whether the order of the rows or another column tells the values."""
         # these searches take time, so what is accepted anyway is not looked for
+        copies = [] if beside is None or "copies" in accepted or labels is not None else find_copies(beside(labels))
+        if not rows_drawn:
+            return copies
         in_order = [] if shuffled or "order" in accepted else find_order(plan.mode, order)
         rows = None if beside is None or "groups" in accepted else beside(labels)
-        return [*in_order, *([] if rows is None else _groups(plan, order, rows))]
+        return [*copies, *in_order, *([] if rows is None else _groups(plan, order, rows))]
 
     counts: Counts | None = None
     if labels is not None:
         counts = count_categories(blocks, len(labels), watch=order.add)
-        found = _refused(column, accepted, [*_few_rows(plan, int(counts.sum())), *exchangeable()])
+        found = _refused(column, accepted, [*_few_rows(plan, int(counts.sum())), *related()])
         params = shares_of(tuple(param.name for param in plan.problem.family.params), counts)
         applied = _apply(plan, column, params, chosen)
         statistic, measured, offset, smear = float(plan.problem.secret_of(params)), None, 0.0, False
@@ -124,7 +129,7 @@ def prepare(
         params = _estimate(plan, column, measured, statistic)
         applied = _apply(plan, column, params, chosen)
         found = verifier.check_undeclared(column, accepted, params)
-        found += _refused(column, accepted, [*_few_rows(plan, measured.rows), *exchangeable()])
+        found += _refused(column, accepted, [*_few_rows(plan, measured.rows), *related()])
         offset = verifier.offset or 0.0
         # values on a lattice that was accepted are short for another reason, and stay on it
         smear = all(finding.name != "step" for finding in found)
@@ -161,6 +166,7 @@ def prepare(
         seed=chosen,
         test_seed=seed is not None,
         facts=facts,
+        rows=int(counts.sum()) if counts is not None else measured.rows if measured is not None else 0,
         warnings=told,
     )
 

@@ -154,6 +154,7 @@ def release(
         round_digits=round_digits,
         test_seed=prepared.test_seed,
         shuffled=shuffle,
+        rows=prepared.rows,
     )
     facts = make_record(plan, prepared, column=column, sha256=sha256, shuffled=shuffle)
     return Release(table=released, card=card, record=facts, notes=prepared.warnings)

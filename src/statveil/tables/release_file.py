@@ -124,6 +124,7 @@ def release_file(
             round_digits=round_digits,
             test_seed=prepared.test_seed,
             shuffled=shuffle,
+            rows=prepared.rows,
             sha256=hash_file(work / _TABLE),
         )
         write_whole(work / _CARD, _text(card))

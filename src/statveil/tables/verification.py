@@ -45,6 +45,8 @@ LEAKS = {
     "atoms": "Single values occur often, which was not declared. Someone who knows one learns how far it moved.",
     "ratios": "Many values are ratios of small whole numbers, which was not declared. Single values may tell the map.",
     "order": "The order of the rows tells their values. Rows that were drawn one by one stick out of it.",
+    "copies": "Another column tells values of the released one: a copy in another form, a flag, a sum. Whoever knows "
+    "how learns how far the values moved.",
     "groups": "Other columns tell the values of the rows. Rows that were drawn one by one stick out of their groups.",
     "rough": "Some places of the lattice are used more often than their neighbours, which was not declared. Someone "
     "who knows the pattern learns how far it moved.",

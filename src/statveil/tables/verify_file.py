@@ -15,7 +15,7 @@ from statveil.errors import FileError, StatveilError
 from statveil.planning import Plan
 from statveil.problem.secrets.quantile import Quantile
 from statveil.tables.blocks import Array, Blocks
-from statveil.tables.card import card_path, make_card, plan_of, read_card
+from statveil.tables.card import VERSION, card_path, make_card, plan_of, read_card
 from statveil.tables.estimate import estimate, own_statistic, shares_of
 from statveil.tables.files import TableFile, open_table
 from statveil.tables.maps.build import model_values
@@ -89,9 +89,16 @@ def verify_file(path: str | os.PathLike[str]) -> Verified:
     return Verified(checks=tuple(checks))
 
 
+_FACTS = ("column", "mode", "declared", "rounded_to_digits", "test_seed", "plan")
+"""What a card of any version holds besides words."""
+
+
 def _card(card: dict[str, Any], plan: Plan) -> Check:
     """Whether the card says what its own plan implies."""
     wrong = contradictions(plan)
+    earlier = card["version"] < VERSION
+    if earlier:  # it spoke in other words, so its facts alone are compared
+        card = {"shuffled": False, "rows": None, **card}
     try:
         again = make_card(
             plan,
@@ -100,17 +107,24 @@ def _card(card: dict[str, Any], plan: Plan) -> Check:
             round_digits=card["rounded_to_digits"],
             test_seed=card["test_seed"],
             shuffled=card["shuffled"],
+            rows=card["rows"],
             sha256=card["sha256"],
         )
         digits = card["rounded_to_digits"]
-        same = all(card.get(key) == value for key, value in again.items() if key != "versions") and (
-            digits is None or valid_digits(digits)
+        numbers = {key: again["guarantee"][key] for key in ("secret", "risk", "risk_kind", "tolerance", "distortion")}
+        kept = _FACTS if earlier else tuple(key for key in again if key != "versions")
+        same = (
+            all(card.get(key) == again[key] for key in kept)
+            and all(card["guarantee"].get(key) == value for key, value in numbers.items())
+            and (digits is None or valid_digits(digits))
         )
     except (KeyError, TypeError, AttributeError):
         same = False
     if not same:
         wrong.append("what it says of the release is not what its plan implies")
     says = f"The card was changed: {'; '.join(wrong)}." if wrong else "The card says what its plan implies."
+    if earlier and not wrong:
+        says = "The card's facts are its plan's; its words, of an earlier version, were not compared."
     return Check(name="card", ok=not wrong, says=says)
 
 
@@ -126,6 +140,7 @@ def _content(table: TableFile, plan: Plan, card: dict[str, Any]) -> Iterator[Che
     if labels is not None:
         counts = count_categories(blocks, len(labels))
         yield Check(name="structure", ok=True, says="Every category is one that the plan lists.")
+        yield from _rows(card, int(counts.sum()))
         params = shares_of(tuple(param.name for param in plan.problem.family.params), counts)
         again = plan.nearest(params)
         gap = abs(float(again.secret) - float(plan.problem.secret_of(params)))
@@ -137,6 +152,7 @@ def _content(table: TableFile, plan: Plan, card: dict[str, Any]) -> Iterator[Che
     try:
         verifier.check_declared(column)
         yield Check(name="structure", ok=True, says="The column has the declared structure.")
+        yield from _rows(card, measured.rows)
     except StatveilError as error:
         yield Check(name="structure", ok=False, says=str(error))
         return
@@ -162,6 +178,14 @@ def _content(table: TableFile, plan: Plan, card: dict[str, Any]) -> Iterator[Che
     if valid_digits(card.get("rounded_to_digits")):
         slack += 10.0 ** -card["rounded_to_digits"]
     yield _released(abs(float(again.secret) - statistic) <= slack)
+
+
+def _rows(card: dict[str, Any], rows: int) -> Iterator[Check]:
+    """A card says what its checks cannot see in so many rows, so it must be that many."""
+    if card.get("rows") not in (None, rows):
+        yield Check(
+            name="rows", ok=False, says=f"The column has {rows} rows with a value, not as many as its card says."
+        )
 
 
 def _is_model(plan: Plan, blocks: Blocks, rows: int, statistic: float) -> bool:

@@ -16,7 +16,7 @@ from polars.exceptions import PanicException, PolarsError
 from statveil.tables.blocks import Array
 from statveil.tables.structure.relation import Keys, alike_in_groups, equal_in_groups, scores_of, told_by_order
 
-__all__ = ["Beside", "Others", "Told"]
+__all__ = ["Beside", "Others", "Told", "keys_of", "order_of"]
 
 Beside = Iterator[tuple[Array, Mapping[str, pl.Series]]]
 """A pass over the column together with the same rows of all others, in pieces of any length."""
@@ -57,7 +57,7 @@ class Others:
         most = max(_LEAST_KEPT, min(_KEPT, _ALL_COLUMNS // max(len(others), 1)))
         numbers = np.arange(self._rows, self._rows + len(values), dtype=np.uint64) * _GOLDEN
         for name, column in others.items():
-            keys, order = _keys_of(column)[finite], _order_of(column)[finite]
+            keys, order = keys_of(column)[finite], order_of(column)[finite]
             groups, single = self._columns.setdefault(name, (_Kept(most), _Kept(most)))
             groups.add(_mixed(keys), keys, order, values[finite])
             single.add(_mixed(numbers[finite]), keys, order, values[finite])
@@ -131,7 +131,7 @@ def _mixed(keys: Keys) -> Keys:
     return mixed ^ (mixed >> np.uint64(31))
 
 
-def _keys_of(column: pl.Series) -> Keys:
+def keys_of(column: pl.Series) -> Keys:
     """One number per value, of any type; equal values have equal ones."""
     try:
         if column.dtype == pl.Object:  # the engine panics
@@ -141,7 +141,7 @@ def _keys_of(column: pl.Series) -> Keys:
         return np.asarray(pl.Series([repr(value) for value in column.to_list()]).hash(seed=1).to_numpy(), np.uint64)
 
 
-def _order_of(column: pl.Series) -> NDArray[np.float64]:
+def order_of(column: pl.Series) -> NDArray[np.float64]:
     """Where a value stands in the column's own order: numbers, times, and the digits of a text (dates, row ids)."""
     dtype = column.dtype
     try:
