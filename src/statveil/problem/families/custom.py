@@ -24,7 +24,7 @@ _BLOCK = 4_000_000
 _THETAS = 512
 """Parameters whose integrals are done together."""
 _KEPT = 24
-_ROUGHLY = 44
+_ROUGHLY = 72
 """Halvings of the support that find where to look; any centre gives the same moments."""
 _TAIL = 1e-3
 """Part of the mean deviation, or of the variance, that values too rare to be resolved may carry."""
