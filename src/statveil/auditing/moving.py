@@ -47,9 +47,9 @@ def moved(plan: Plan, factor: float, offset: float, *, structure: bool = True) -
 
     >>> import statveil as sv
     >>> problem = sv.Problem(family=sv.Location(), prior=sv.Box(mean=(0, 10)), secret=sv.Mean(), tolerance=1)
-    >>> there = moved(sv.plan(problem, max_risk=0.5), 2.0, 1.0)
+    >>> there = moved(sv.plan(problem, max_risk=0.2), 2.0, 1.0)
     >>> there.problem.prior, there.problem.tolerance, there.bin
-    (Box(mean=Flat(low=1.0, high=21.0)), 2.0, 8.0)
+    (Box(mean=Flat(low=1.0, high=21.0)), 2.0, 20.0)
     """
     problem, family = plan.problem, plan.problem.family
     assert isinstance(family, LocationScale)
