@@ -73,7 +73,8 @@ class Game:
         self.trials = 0
         self.hits = dict.fromkeys((attacker.name for attacker in attackers), 0)
         self.size = min(ROWS, max(1, round(0.8 * len(table.column))))
-        self.moves = can_move(plan) and not knowledge.releases
+        # traces of a jittered histogram are soft evidence, which the accidents of one fixed table would bias
+        self.moves = can_move(plan) and not knowledge.releases and plan.mode != "jitter"
         self._groups = grouping(table.column, {**table.groups, **table.others})
         self._rare = _rare_rows(table.column, knowledge)
         self._follow = followers(table.column, {**table.others, **table.groups}, knowledge.copies, knowledge.thresholds)
