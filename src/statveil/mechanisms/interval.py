@@ -22,6 +22,9 @@ _MOST_TEETH = 1000
 """Candidates of a release that are told apart; among more of them a window is as good as on a continuum."""
 
 
+_HAIR = 1e-9  # of a step: a rounding error of the statistic, not a step
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval(Mechanism):
     """Bins of one coordinate; each line of parameters inside a bin is released at its middle.
@@ -74,7 +77,7 @@ class Interval(Mechanism):
         self, params: Mapping[str, ArrayLike], chance: ArrayLike | None = None
     ) -> dict[str, NDArray[np.float64]]:
         x = evaluate(self.coordinate, params)
-        start, stop = self.bins.span(self.bins.locate(x))
+        start, stop = self.bins.span(self._located(x))
         middle = 0.5 * (start + stop)
         move = middle - x if self.step is None else self._whole_steps(x, start, stop)
         if self.keep.limits:
@@ -104,17 +107,21 @@ class Interval(Mechanism):
         return self.release({name: 0.5 * (edges[1:] + edges[:-1]) / self.coordinate[name]})[name]
 
     def bin_of(self, params: Mapping[str, float]) -> dict[str, Any]:
-        index = int(self.bins.locate(evaluate(self.coordinate, params)))
+        index = int(self._located(evaluate(self.coordinate, params)))
         low, high = self.bins.span(index)
         return {"along": self.along, "index": index, "low": float(low), "high": float(high)}
+
+    def _located(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The bin of each value. A hair below an edge, where whole steps count a value to the bin above, so does this."""
+        return self.bins.locate(x if self.step is None else x + _HAIR * self.step)
 
     def _candidates(
         self, x: NDArray[np.float64], start: NDArray[np.float64], stop: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """First and last whole number of steps that stays in [start, stop)."""
         assert self.step is not None
-        first = np.ceil((start - x) / self.step - 1e-9)
-        return first, np.maximum(np.ceil((stop - x) / self.step - 1e-9) - 1, first)
+        first = np.ceil((start - x) / self.step - _HAIR)
+        return first, np.maximum(np.ceil((stop - x) / self.step - _HAIR) - 1, first)
 
     def _whole_steps(
         self, x: NDArray[np.float64], start: NDArray[np.float64], stop: NDArray[np.float64]
@@ -125,7 +132,7 @@ class Interval(Mechanism):
 
     def fibre(self, released: Mapping[str, NDArray[np.float64]], support: Support, nodes: int) -> Fibre:
         x = evaluate(self.coordinate, released)
-        start, stop = self.bins.span(self.bins.locate(x))
+        start, stop = self.bins.span(self._located(x))
         if self.step is not None:
             first, last = self._candidates(x, start, stop)
             most = int((last - first).max()) + 1

@@ -25,7 +25,7 @@ _LEAST_ROWS = 10
 _CLOSE = 0.99  # rank correlation from which a column is a copy, up to its errors
 _LABELS = 20  # different values of a label or flag
 _SIDE = 5  # rows on either side of a place where a label changes, for it to be no accident
-_STRAY = 1e-3  # share of rows that may be off: typing errors
+_STRAY = 5e-3  # share of rows that may be off: typing errors, each of which moves the border for others too
 _GLANCE = 256  # rows of a first look
 _PAIRED = 24  # columns whose pairs are looked at
 

@@ -1,0 +1,166 @@
+"""Other columns that give the released one away: each attack works where it is forced, and is refused by name."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import statveil as sv
+
+ROWS = 400
+PLAN = sv.plan(
+    sv.Problem(family=sv.Location(), prior=sv.Box(mean=(50, 150)), secret=sv.Mean(), tolerance=1.0), max_risk=0.1
+)
+
+
+def column(rng):
+    return rng.uniform(60, 140) + rng.normal(0, 7, ROWS)
+
+
+def attacked(frame, original):
+    """The map undone with the copy: the shift is what lies between the released column and the one read off."""
+    return float(np.mean(np.asarray(original(frame))))
+
+
+def flagged(frame):
+    """The number 100, which everyone knows, lies between the released values of the two sides."""
+    x, passed = frame["x"].to_numpy(), frame["passed"].to_numpy()
+    border = 0.5 * (x[passed].min() + x[~passed].max())
+    return float(x.mean() - (border - 100))
+
+
+TELLING = {
+    "log": (lambda x, rng: {"y": np.log(x)}, lambda f: np.exp(f["y"])),
+    "log printed with 2 digits": (lambda x, rng: {"y": np.round(np.log(x), 2)}, lambda f: np.exp(f["y"])),
+    "rounded": (lambda x, rng: {"y": np.round(x)}, lambda f: f["y"]),
+    "other unit": (lambda x, rng: {"y": np.round(x / 2.54, 1)}, lambda f: f["y"] * 2.54),
+    "falling": (lambda x, rng: {"y": 1 / x}, lambda f: 1 / f["y"]),
+    "with tax and cents": (lambda x, rng: {"y": np.round(1.19 * x, 2)}, lambda f: f["y"] / 1.19),
+    "text of numbers": (lambda x, rng: {"y": [f"{v:.1f}" for v in x]}, lambda f: f["y"].cast(pl.Float64)),
+    "clock times": (
+        lambda x, rng: (lambda start: {"start": start, "end": start + x})(rng.uniform(0, 1e6, ROWS)),
+        lambda f: f["end"] - f["start"],
+    ),
+    "in another unit between clock times": (
+        lambda x, rng: (lambda start: {"start": start, "end": start + 60 * x})(rng.uniform(0, 1e6, ROWS)),
+        lambda f: (f["end"] - f["start"]) / 60,
+    ),
+    "quantity and total": (
+        lambda x, rng: (lambda count: {"count": count, "total": count * x})(rng.integers(1, 9, ROWS)),
+        lambda f: f["total"] / f["count"],
+    ),
+    "parts of a sum": (
+        lambda x, rng: (lambda part: {"a": part * x, "b": (1 - part) * x})(rng.uniform(0, 1, ROWS)),
+        lambda f: f["a"] + f["b"],
+    ),
+    "bucket": (lambda x, rng: {"y": np.floor(x / 2) * 2 + 1}, lambda f: f["y"]),
+}
+
+
+@pytest.mark.parametrize("name", TELLING)
+def test_a_column_that_tells_is_refused_and_gives_all_away_where_forced(name):
+    beside, original = TELLING[name]
+    hits = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        x = column(rng)
+        frame = pl.DataFrame({"x": x, **beside(x, rng)})
+        with pytest.raises(sv.StructureError, match="other columns tell its values.*--accept copies"):
+            sv.release(PLAN, frame, column="x")
+        forced = sv.release(PLAN, frame, column="x", accept=["copies"])
+        hits += abs(attacked(forced, original) - x.mean()) <= 1.0
+    assert hits >= 11  # the attack is real: 0.1 is claimed
+
+
+@pytest.mark.parametrize("strays", [0, 1])
+def test_a_flag_for_a_known_number_is_refused(strays):
+    hits = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        x = rng.uniform(95, 105) + rng.normal(0, 7, 2_000)
+        passed = x >= 100
+        passed[: strays * 2] ^= True  # typing errors
+        frame = pl.DataFrame({"x": x, "passed": passed})
+        with pytest.raises(sv.StructureError, match="'passed'"):
+            sv.release(PLAN, frame, column="x")
+        hits += abs(flagged(sv.release(PLAN, frame, column="x", accept=["copies"])) - x.mean()) <= 1.0
+    assert strays or hits == 12
+
+
+@pytest.mark.parametrize("mode", ["scale", "rank"])
+def test_other_maps_are_given_away_as_well(mode):
+    rng = np.random.default_rng(5)
+    x = np.exp(rng.normal(4, 0.5, ROWS))
+    known = sv.Structure(minimum=0.0)
+    if mode == "scale":
+        problem = sv.Problem(
+            family=sv.Location(), prior=sv.Box(mean=(20, 200)), secret=sv.Mean(), tolerance=1, known=known
+        )
+    else:
+        known = sv.Structure(minimum=0.0, maximum=1_000.0)
+        problem = sv.Problem(
+            family=sv.Gaussian(), prior=sv.Box(mu=(50, 80), sigma=(10, 40)), secret=sv.Mean(), tolerance=1, known=known
+        )
+    plan = sv.plan(problem, max_risk=0.3)
+    assert plan.mode == mode
+    with pytest.raises(sv.StructureError, match="copies"):
+        sv.release(plan, pl.DataFrame({"x": x, "y": np.log(x)}), column="x")
+
+
+def test_unrelated_and_merely_related_columns_are_no_copies():
+    refused = []
+    for seed in range(60):
+        rng = np.random.default_rng(1_000 + seed)
+        rows = int(rng.choice([12, 30, 100, 1_000]))
+        x = rng.uniform(60, 140) + rng.normal(0, 7, rows)
+        frame = pl.DataFrame(
+            {
+                "x": x,
+                "id": np.arange(rows),
+                "name": [f"n{i}" for i in rng.permutation(rows)],
+                "age": rng.integers(18, 65, rows),
+                "group": rng.choice(["a", "b", "c"], rows),
+                "flag": rng.random(rows) < 0.5,
+                "related": x + rng.normal(0, 4, rows),
+                "likely": rng.random(rows) < 1 / (1 + np.exp(-(x - x.mean()) / 3)),
+                "constant": np.ones(rows),
+                "missing": np.full(rows, np.nan),
+            }
+        )
+        try:
+            sv.release(PLAN, frame, column="x")
+        except sv.StructureError as error:
+            refused.append((seed, str(error)))
+    assert len(refused) <= 1, refused
+
+
+def test_the_card_says_what_was_looked_at_and_of_how_many_rows(tmp_path):
+    rng = np.random.default_rng(0)
+    source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    pl.DataFrame({"x": 100 + rng.normal(0, 7, 25), "y": rng.random(25)}).write_parquet(source)
+    card = sv.release_file(PLAN, source, target, column="x").card
+    assert card["rows"] == 25
+    assert any("fewer than 100 rows" in line for line in card["checked"])
+    assert any("copy in another form" in line for line in card["checked"])
+    assert sv.verify_file(target).ok
+    path = target.with_name(target.name + ".card.json")
+    path.write_text(json.dumps({**card, "rows": 1_000_000}))
+    assert not sv.verify_file(target).ok
+
+
+def test_a_card_of_the_first_version_still_verifies_and_a_changed_one_does_not(tmp_path):
+    rng = np.random.default_rng(0)
+    source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    pl.DataFrame({"x": 100 + rng.normal(0, 7, 500)}).write_parquet(source)
+    card = sv.release_file(PLAN, source, target, column="x").card
+    first = {key: value for key, value in card.items() if key not in ("checked", "shuffled", "rows")} | {"version": 1}
+    first["guarantee"] = {**card["guarantee"], "says": "in the words of the first version"}
+    path = target.with_name(target.name + ".card.json")
+    path.write_text(json.dumps(first))
+    assert sv.verify_file(target).ok
+    for part in ({"mode": "scale"}, {"guarantee": {**first["guarantee"], "risk": 0.01}}):
+        path.write_text(json.dumps(first | part))
+        assert not sv.verify_file(target).ok
