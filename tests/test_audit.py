@@ -291,3 +291,18 @@ def test_attackers_without_side_knowledge_break_what_is_built_to_be_broken_by_th
         for item in sv.audit(tight, column, sv.release(tight, column), trials=200, seed=1).findings
     }
     assert rates["prior"] == 1
+
+
+def test_a_shuffled_release_is_audited_with_its_record(tmp_path):
+    rng = np.random.default_rng(0)
+    source, target, record = (tmp_path / name for name in ("in.parquet", "out.parquet", "record.json"))
+    pl.DataFrame({"x": np.sort(rng.binomial(20, 0.3, 2_000)), "other": rng.random(2_000)}).write_parquet(source)
+    problem = sv.Problem(family=sv.Binomial(trials=20), prior=sv.Box(p=(0.2, 0.5)), secret=sv.Mean(), tolerance=0.2)
+    plan = sv.plan(problem, max_risk=0.25)
+    sv.release_file(plan, source, target, column="x", record=record, shuffle=True)
+    with pytest.raises(sv.TableError, match="--record"):
+        sv.audit(plan, source, target, column="x", trials=200)
+    found = sv.audit(plan, source, target, column="x", record=record, trials=200, seed=1)
+    assert not found.leaks
+    with pytest.raises(sv.FileError, match="not the record of a release under this plan"):
+        sv.audit(sv.plan(problem, max_risk=0.3), source, target, column="x", record=record, trials=200)

@@ -68,7 +68,7 @@ def test_a_column_that_tells_is_refused_and_gives_all_away_where_forced(name):
         rng = np.random.default_rng(seed)
         x = column(rng)
         frame = pl.DataFrame({"x": x, **beside(x, rng)})
-        with pytest.raises(sv.StructureError, match="other columns tell its values.*--accept copies"):
+        with pytest.raises(sv.StructureError, match=r"other columns tell its values.*--accept copies"):
             sv.release(PLAN, frame, column="x")
         forced = sv.release(PLAN, frame, column="x", accept=["copies"])
         hits += abs(attacked(forced, original) - x.mean()) <= 1.0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,8 @@ from statveil.numbers import number
 from statveil.planning import Plan
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array
+from statveil.tables.record import read_record, shuffled_by
+from statveil.tables.shuffling import shuffled_order
 from statveil.tables.structure.findings import find_structure
 
 __all__ = ["MOST_TRIALS", "PRIVATE", "Audit", "Finding", "audit"]
@@ -139,6 +143,7 @@ def audit(
     known: Structure | None = None,
     records: Sequence[tuple[int, float]] = (),
     releases: Sequence[tuple[Plan, Any]] = (),
+    record: dict[str, Any] | str | os.PathLike[str] | None = None,
     attackers: str | Collection[str] = "all",
     trials: int = MOST_TRIALS,
     seed: int | None = None,
@@ -161,6 +166,9 @@ def audit(
         True records that an attacker knows: row number from 0, true value.
     releases : sequence of (Plan, table)
         Other releases of the same column.
+    record : dict or path, optional
+        The private record of the release, needed where its rows were shuffled; known records then count rows of the
+        released table.
     attackers : str or collection of str
         Names of attackers, or ``"all"``.
     trials : int
@@ -176,7 +184,7 @@ def audit(
             f"an audit needs at least {LEAST_TRIALS} trials for its rates to mean something, as a whole number. "
             f"Got {trials!r}."
         )
-    before = read_table(original, column=column, plan=plan)
+    before = _in_released_order(read_table(original, column=column, plan=plan), plan, record)
     after = read_table(released, column=column, plan=plan)
     _check_same_rows(before, after)
     check_is_release(plan, before, after)
@@ -241,6 +249,16 @@ def _chosen(names: str | Collection[str]) -> list[Attacker]:
     return [ATTACKERS[name]() for name in wanted]
 
 
+def _in_released_order(
+    table: AuditTable, plan: Plan, record: dict[str, Any] | str | os.PathLike[str] | None
+) -> AuditTable:
+    """The original with its rows in the order of the release."""
+    if record is None:
+        return table
+    seed = shuffled_by(record if isinstance(record, dict) else read_record(Path(record)), plan)
+    return table if seed is None else table.in_order(shuffled_order(seed, len(table.column)))
+
+
 def _check_same_rows(before: AuditTable, after: AuditTable) -> None:
     """An audit compares rows: both tables must have the same ones in the same order."""
     if len(before.column) != len(after.column):
@@ -252,11 +270,14 @@ def _check_same_rows(before: AuditTable, after: AuditTable) -> None:
         if name in after.others and not np.array_equal(values, after.others[name], equal_nan=True):
             raise TableError(
                 f"column {name!r} differs between the tables, so their rows are not the same or not in the same order. "
-                "Audit the table as it was released."
+                "Audit the table as it was released; if it was shuffled, give the release's record (--record)."
             )
     for name, codes in before.groups.items():
         if name in after.groups and not np.array_equal(codes, after.groups[name], equal_nan=True):
-            raise TableError(f"column {name!r} differs between the tables: the rows are not in the same order.")
+            raise TableError(
+                f"column {name!r} differs between the tables: the rows are not in the same order. If the release was "
+                "shuffled, give its record (--record)."
+            )
     if not np.array_equal(np.isfinite(before.column), np.isfinite(after.column)):
         raise TableError("other rows are missing in the released table than in the original: the rows were changed.")
 

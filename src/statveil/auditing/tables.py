@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from statveil.errors import ColumnError, StatveilError
 from statveil.planning import Plan
@@ -44,6 +45,15 @@ class AuditTable:
     bits: int
     others: dict[str, Array]
     groups: dict[str, Array]
+
+    def in_order(self, rows: NDArray[np.int64]) -> AuditTable:
+        """The same table with its rows in another order."""
+        return replace(
+            self,
+            column=self.column[rows],
+            others={name: values[rows] for name, values in self.others.items()},
+            groups={name: values[rows] for name, values in self.groups.items()},
+        )
 
 
 def read_table(table: Any, *, column: Any, plan: Plan) -> AuditTable:

@@ -26,6 +26,7 @@ __all__ = ["command"]
     help='What attackers know: "min=0", "step=1", "record=17:52000" (row from 0 : true value), '
     '"release=PLAN:TABLE" (another release); repeatable.',
 )
+@click.option("--record", metavar="FILE", help="The private record of the release, where its rows were shuffled.")
 @click.option("--attackers", default="all", show_default=True, metavar="A,B", help="Names, or all.")
 @click.option(
     "--trials",
@@ -44,6 +45,7 @@ def command(
     released: str,
     column: str,
     known: tuple[str, ...],
+    record: str | None,
     attackers: str,
     trials: int,
     seed: int | None,
@@ -67,6 +69,7 @@ def command(
             known=structure,
             records=records,
             releases=[(load_plan(plan), table) for plan, table in releases],
+            record=record,
             attackers=attackers if attackers == "all" else [name.strip() for name in attackers.split(",")],
             trials=trials,
             seed=seed,

@@ -112,7 +112,7 @@ class Interval(Mechanism):
         return {"along": self.along, "index": index, "low": float(low), "high": float(high)}
 
     def _located(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The bin of each value. A hair below an edge, where whole steps count a value to the bin above, so does this."""
+        """The bin of each value; a hair below an edge, where whole steps count it to the bin above, the bin above."""
         return self.bins.locate(x if self.step is None else x + _HAIR * self.step)
 
     def _candidates(

@@ -39,16 +39,31 @@ def make_record(plan: Plan, prepared: Prepared, *, column: Any, sha256: str, shu
     }
 
 
-def recorded_seed(path: Path, plan: Plan, *, column: str, sha256: str, shuffled: bool = False) -> int | None:
-    """The seed in the record at ``path``; ``None`` where there is no file yet."""
+def read_record(path: Path) -> Any:
+    """What is in the file of a record."""
     try:
-        data: Any = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
+        return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror or error}.") from None
     except (ValueError, RecursionError):
         raise FileError(f"{path} exists and is not a record; name another file for the record.") from None
+
+
+def shuffled_by(record: Any, plan: Plan) -> int | None:
+    """The seed by which a release put its rows in another order; ``None`` where they stayed in theirs."""
+    if not isinstance(record, dict) or record.get("format") != FORMAT or record.get("plan_sha256") != plan_hash(plan):
+        raise FileError("this is not the record of a release under this plan; name another one, or leave it out.")
+    return _seed(record) if record.get("shuffled") else None
+
+
+def recorded_seed(path: Path, plan: Plan, *, column: str, sha256: str, shuffled: bool = False) -> int | None:
+    """The seed in the record at ``path``; ``None`` where there is no file yet."""
+    try:
+        if not path.exists():
+            return None
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror or error}.") from None
+    data = read_record(path)
     try:
         return seed_in(data, plan, column=column, sha256=sha256, shuffled=shuffled)
     except FileError as error:
@@ -71,8 +86,10 @@ def seed_in(record: Any, plan: Plan, *, column: Any, sha256: str, shuffled: bool
             "this is the record of a release with its rows in another order (shuffled, or not): both together would "
             "tell the order again. Release as before, or name another record."
         )
-    if record.get("test_seed"):
-        return None
+    return None if record.get("test_seed") else _seed(record)
+
+
+def _seed(record: dict[str, Any]) -> int:
     text = record.get("seed")
     if not isinstance(text, str) or not re.fullmatch(r"[0-9a-f]{1,32}", text):
         raise FileError("the record is damaged: it has no seed. Remove it if it is not needed.")
