@@ -16,9 +16,9 @@ from statveil.auditing.attacker import ATTACKERS
 from statveil.auditing.evidence import precision
 from statveil.auditing.inversion import inverted
 from statveil.auditing.view import Earlier, Knowledge, View
+from statveil.tables.verification import LEAKS
 
 NAMES = ("support", "atoms", "records", "auxiliary", "repeated")
-LEAKS = ["step", "heaps", "atoms", "misfit", "rough", "digits", "transform", "repeats", "bounds", "filled"]
 LOW, HIGH, ATOM = 20.0, 330.0, 130.0
 TRIALS = 51
 GAUSSIAN = {"mu": (100, 200), "sigma": (20, 60)}

@@ -12,8 +12,9 @@ import statveil as sv
 import statveil.auditing.attackers
 from statveil.auditing.attacker import ATTACKERS
 from statveil.auditing.view import Knowledge, View
+from statveil.tables.verification import LEAKS
 
-ACCEPT = ["step", "heaps", "atoms", "misfit"]
+ACCEPT = tuple(LEAKS)
 NAMES = ("lattice-shift", "lattice-scale", "periodic")
 
 

@@ -63,12 +63,18 @@ def test_the_example_of_a_release_runs():
     assert len(names["released"]) == 5_000
 
 
-def test_the_example_of_an_own_family_runs():
-    (code,) = _blocks("docs/extending.md", "python")
+def test_the_examples_of_an_own_family_and_an_own_secret_run():
+    family, secret = _blocks("docs/extending.md", "python")
     before = dict(FAMILIES)
     try:
-        exec(compile(code, "extending.md", "exec"), {"__name__": "extending"})
+        exec(compile(family, "extending.md", "exec"), {"__name__": "extending"})
         assert "my-gaussian" in FAMILIES
+        names: dict[str, object] = {"__name__": __name__}  # a module that exists: dataclasses look it up
+        exec(compile(secret, "extending.md", "exec"), names)
+        problem = sv.Problem(
+            family=sv.Gaussian(), prior=sv.Box(mu=(0, 50), sigma=(1, 30)), secret=names["Spread"](), tolerance=1.0
+        )
+        assert sv.limits(problem, max_risk=0.5).gamma == pytest.approx(0.5 * 0.7978845608 / 1.3489795003, rel=1e-6)
     finally:
         FAMILIES.clear()
         FAMILIES.update(before)
