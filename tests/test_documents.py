@@ -70,7 +70,7 @@ def test_the_examples_of_an_own_family_and_an_own_secret_run():
         exec(compile(family, "extending.md", "exec"), {"__name__": "extending"})
         assert "my-gaussian" in FAMILIES
         names: dict[str, object] = {"__name__": __name__}  # a module that exists: dataclasses look it up
-        exec(compile(secret, "extending.md", "exec"), names)
+        exec(compile(secret, "extending.md", "exec", dont_inherit=True), names)
         problem = sv.Problem(
             family=sv.Gaussian(), prior=sv.Box(mu=(0, 50), sigma=(1, 30)), secret=names["Spread"](), tolerance=1.0
         )
