@@ -64,6 +64,14 @@ CASES: dict[str, Json] = {
         "tolerance": 0.03866,
         "plan": {"bin": 0.1769, "slope": -0.5, "method": "interval"},
     },
+    "known step, means a hair below an edge": {
+        "family": {"name": "uniform"},
+        "prior": {"low": _flat(4.536, 7.897), "high": _flat(9.323, 23.85)},
+        "secret": {"kind": "mean"},
+        "tolerance": 0.02791,
+        "known": {"step": 0.06773},
+        "plan": {"max_risk": 0.3108},
+    },
 }
 
 

@@ -422,3 +422,20 @@ def test_the_closed_optimum_beats_a_coarse_grid():
     for bad in (0, -5, 1):
         with pytest.raises(sv.ProblemError, match="grid"):
             sv.plan(problem, max_risk=0.3, grid=bad)
+
+
+@pytest.mark.parametrize("below", [0.0, 1e-15, 1e-12, 7e-10, 1.1e-9, 1e-6])
+def test_a_mean_a_hair_below_an_edge_moves_no_step_too_far(below):
+    problem = sv.Problem(
+        family=sv.Gaussian(),
+        prior=sv.Box(mu=(10, 50), sigma=(1, 10)),
+        secret=sv.Mean(),
+        tolerance=0.5,
+        known=sv.Structure(step=1),
+    )
+    plan = sv.plan(problem, max_risk=0.3)
+    edges = plan.mechanism.bins.edges()[1:-1]
+    near = edges * (1 - 1e-16) - below
+    released = plan.apply(mu=near, sigma=np.full(len(near), 3.0)).released["mu"]
+    assert len(near) > 3
+    assert np.all(np.abs(released - near) <= plan.distortion + 1e-9)
