@@ -57,6 +57,39 @@ TELLING = {
         lambda f: f["a"] + f["b"],
     ),
     "bucket": (lambda x, rng: {"y": np.floor(x / 2) * 2 + 1}, lambda f: f["y"]),
+    "running total": (lambda x, rng: {"y": 1e6 + np.cumsum(x)}, lambda f: np.diff(f["y"])),
+    "clock times with one missing": (
+        lambda x, rng: (lambda start: {"start": start, "end": np.where(np.arange(ROWS) == 5, np.nan, start + x)})(
+            rng.uniform(0, 1e6, ROWS)
+        ),
+        lambda f: np.nan_to_num(f["end"].to_numpy() - f["start"].to_numpy(), nan=100.0),
+    ),
+    "clock times as text": (
+        lambda x, rng: (
+            lambda start: {
+                name: [str(np.datetime64("2026-01-01T00:00:00") + int(s))[:19] for s in part]
+                for name, part in (("start", start), ("end", start + x))
+            }
+        )(rng.uniform(0, 1e6, ROWS)),
+        lambda f: (f["end"].str.to_datetime() - f["start"].str.to_datetime()).dt.total_seconds(),
+    ),
+    "weighted sum": (
+        lambda x, rng: (lambda b: {"a": (x - 0.7 * b) / 0.3, "b": b})(rng.uniform(50, 150, ROWS)),
+        lambda f: 0.3 * f["a"] + 0.7 * f["b"],
+    ),
+    "sum of three": (
+        lambda x, rng: (lambda p: {"a": p[0] * x, "b": p[1] * x, "c": p[2] * x})(rng.dirichlet([2, 2, 2], ROWS).T),
+        lambda f: f["a"] + f["b"] + f["c"],
+    ),
+    "two tax rates": (
+        lambda x, rng: {"y": x * np.where(rng.random(ROWS) < 0.7, 1.19, 1.07)},
+        lambda f: np.where(f["y"] / (f["x"]) > 0, f["y"] / 1.154, 0),
+    ),
+    "copy with some zeros": (
+        lambda x, rng: {"y": np.where(rng.random(ROWS) < 0.05, 0.0, x)},
+        lambda f: f["y"].filter(f["y"] > 0),
+    ),
+    "text with a unit": (lambda x, rng: {"y": [f"{v:.1f} kg" for v in x]}, lambda f: f["y"].str.head(-3).cast(float)),
 }
 
 
@@ -88,6 +121,38 @@ def test_a_flag_for_a_known_number_is_refused(strays):
             sv.release(PLAN, frame, column="x")
         hits += abs(flagged(sv.release(PLAN, frame, column="x", accept=["copies"])) - x.mean()) <= 1.0
     assert strays or hits == 12
+
+
+FLAGS = {
+    "two-sided": lambda x, rng: (x > 95) & (x < 105),
+    "with errors": lambda x, rng: (x >= 100) ^ (rng.random(len(x)) < 0.01),
+    "five bands": lambda x, rng: np.digitize(x, [90, 95, 100, 110]),
+    "filled above": lambda x, rng: np.where(x > 100, rng.random(len(x)), np.nan),
+}
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_flags_of_every_kind_are_refused(name):
+    refused = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        x = rng.uniform(95, 105) + rng.normal(0, 7, 1_000)
+        try:
+            sv.release(PLAN, pl.DataFrame({"x": x, "flag": FLAGS[name](x, rng)}), column="x")
+        except sv.StructureError as error:
+            refused += "copies" in str(error)
+    assert refused == 10
+
+
+def test_columns_that_know_ranks_alone_are_no_copies():
+    rng = np.random.default_rng(3)
+    x = np.sort(100 + rng.normal(0, 7, 400))
+    quarter = np.repeat(["lowest", "low", "high", "highest"], 100)
+    frame = pl.DataFrame({"x": x, "number": np.arange(1, 401), "quarter": quarter, "day": 3.5 + np.arange(400) / 24})
+    order = rng.permutation(400)
+    for rows in (frame, frame[order]):
+        moved = sv.release(PLAN, rows, column="x")["x"].to_numpy() - rows["x"].to_numpy()
+        assert np.ptp(moved) < 1e-9
 
 
 @pytest.mark.parametrize("mode", ["scale", "rank"])

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import statveil as sv
 from statveil.tables.structure.bound_search import natural_bounds
+from statveil.tables.structure.code_search import find_codes
 from statveil.tables.structure.findings import find_structure
 from statveil.tables.structure.rough_search import UNITS
 from statveil.tables.verification import LEAKS, blind_spots, precision
@@ -432,3 +433,47 @@ def test_a_natural_maximum_tells_the_shift():
 
 def test_units_are_what_they_are_called():
     assert {2.54, 0.45359237, 5 / 9, 1.609344} <= set(UNITS)
+
+
+# --- codes, and transforms with a factor ----------------------------------------------------------
+@pytest.mark.parametrize("code", [-999.0, 999.0, 0.0, -99.0, 9999.0])
+@pytest.mark.parametrize("whole", [False, True])
+def test_one_code_gives_a_shift_away_and_is_refused(code, whole):
+    known = sv.Structure(step=0.1) if whole else sv.Structure()
+    problem = sv.Problem(
+        family=sv.Location(), prior=sv.Box(mean=(30, 90)), secret=sv.Mean(), tolerance=0.5, known=known
+    )
+    plan = sv.plan(problem, max_risk=0.1)
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        x = 61.3 + rng.normal(0, 4, 2_000)
+        x = np.round(x, 1) if whole else x
+        x[3] = code
+        with pytest.raises(sv.StructureError, match="codes"):
+            sv.release(plan, x)
+        released = np.asarray(sv.release(plan, x, accept=LEAKS))
+        assert abs(released.mean() - (released[3] - code) - x.mean()) <= 0.5  # who knows the code knows it all
+
+
+def test_columns_without_codes_show_none():
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        for x in (rng.normal(60, 8, 500), np.round(rng.normal(60, 8, 500), 1), rng.pareto(1.5, 500) * 100):
+            assert find_codes(x) == ()
+        assert find_codes(np.round(rng.pareto(1.2, 2_000) * 100)) == ()
+        assert find_codes(rng.poisson(3, 500).astype(float)) == ()
+
+
+@pytest.mark.parametrize("made", [lambda k: 10 * np.log10(k), lambda k: 20 * np.log10(k), lambda k: 100 * np.log(k)])
+def test_logarithms_with_a_factor_are_found(made):
+    found = [
+        {finding.name for finding in find_structure(made(np.random.default_rng(seed).integers(50, 5_000, 120)))}
+        for seed in range(10)
+    ]
+    assert sum("transform" in names for names in found) == 10
+
+
+def test_amounts_that_thin_out_towards_0_have_a_natural_minimum():
+    for seed in range(20):
+        assert natural_bounds(np.random.default_rng(seed).gamma(3.0, 20.0, 3_000))[0] == 0.0
+        assert natural_bounds(np.random.default_rng(seed).normal(60, 8, 3_000)) == (None, None)

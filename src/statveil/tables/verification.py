@@ -17,6 +17,7 @@ from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array
 from statveil.tables.maps.build import fixed_point
 from statveil.tables.structure.bound_search import natural_bounds
+from statveil.tables.structure.code_search import find_codes
 from statveil.tables.structure.findings import (
     Finding,
     Sampler,
@@ -45,6 +46,7 @@ LEAKS = {
     "atoms": "Single values occur often, which was not declared. Someone who knows one learns how far it moved.",
     "ratios": "Many values are ratios of small whole numbers, which was not declared. Single values may tell the map.",
     "order": "The order of the rows tells their values. Rows that were drawn one by one stick out of it.",
+    "codes": "Single values are codes rather than numbers. Someone who knows one learns how far it moved.",
     "copies": "Another column tells values of the released one: a copy in another form, a flag, a sum. Whoever knows "
     "how learns how far the values moved.",
     "groups": "Other columns tell the values of the rows. Rows that were drawn one by one stick out of their groups.",
@@ -165,7 +167,19 @@ class Verifier:
             found = [finding for finding in found if finding.name not in ("rough", "digits", "transform")]
         found = [finding for finding in found if not _declared(finding, self.known, fixed)]
         found = name_filled(found, (float(self.plan.problem.secret_of(params)),), self.plan.problem.tolerance)
-        return [*found, *self._bounds(sample)]
+        return [*found, *self._codes(sample, fixed, found), *self._bounds(sample)]
+
+    def _codes(self, sample: Array, fixed: tuple[float, ...], found: list[Finding]) -> list[Finding]:
+        """Codes that are no values of the column, where they are not said to be frequent values anyway."""
+        named = {value for finding in found for value in finding.values} | {*fixed, *self.known.atoms}
+        codes = [code for code in find_codes(sample) if code not in named]
+        if not codes or any(finding.name in ("step", "heaps") for finding in found):
+            return []
+        says = (
+            f"single values are codes rather than numbers ({', '.join(map(plain_number, codes[:3]))}), such as for a "
+            "missing entry; they move along and show how far: leave such cells empty."
+        )
+        return [Finding(name="codes", values=tuple(codes), flag="", says=says)]
 
     def _bounds(self, sample: Array) -> list[Finding]:
         """Natural bounds that the column keeps to, on a side where neither the plan nor the family has one."""

@@ -12,6 +12,8 @@ __all__ = ["natural_bounds"]
 
 CLEAR = 20.0
 """How many times likelier the column's end is at a bound than anywhere else, for it to be named."""
+_NEAR = 0.1
+"""Of the mean: a column of positive numbers that comes so near to 0 is taken to be of a kind that starts there."""
 _EDGE = 8
 """Rows next to the end whose distances say how far the end lies from the bound."""
 
@@ -39,6 +41,8 @@ def natural_bounds(values: Array) -> tuple[float | None, float | None]:
     below = [bound for bound in (0.0, -1.0) if bound <= low]
     above = [bound for bound, least in ((0.0, -math.inf), (1.0, -1.0), (100.0, 0.0)) if bound >= high and low >= least]
     minimum = below[0] if below and _at(low - below[0], float(ends[-1] - ends[0]) / size, spread) else None
+    if 0 <= low <= _NEAR * float(np.mean(kept)):
+        minimum = 0.0  # thins out towards 0, as amounts and durations do: everyone takes them not to be negative
     maximum = above[0] if above and _at(above[0] - high, float(tops[-1] - tops[0]) / size, spread) else None
     return minimum, maximum
 

@@ -24,7 +24,12 @@ Beside = Iterator[tuple[Array, Mapping[str, pl.Series]]]
 _KEPT, _LEAST_KEPT, _ALL_COLUMNS = 2**16, 2**12, 2**22
 _LEVEL = 1e-3  # for all columns of a table together
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_DIGITS = r"[^0-9]"
+_NUMBER = r"([-+(]?\d+(?:\.\d+)?)"
+_TIMES = (
+    "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S%.fZ", "%Y-%m-%d",
+    "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%d.%m.%Y %H:%M:%S", "%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M:%S",
+    "%d.%m.%Y %H:%M", "%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,15 +146,35 @@ def keys_of(column: pl.Series) -> Keys:
         return np.asarray(pl.Series([repr(value) for value in column.to_list()]).hash(seed=1).to_numpy(), np.uint64)
 
 
+def _read(column: pl.Series) -> pl.Series:
+    """A text as the number, the point in time, the time of day, or the first number in it."""
+    empty = column.null_count()
+    text = column.str.strip_chars()
+    plain = text.cast(pl.Float64, strict=False)
+    if plain.null_count() == empty:
+        return plain
+    for form in _TIMES:
+        days = "%H" not in form
+        found = text.str.to_date(form, strict=False) if days else text.str.to_datetime(form, strict=False)
+        if found.null_count() == empty:
+            return found.to_physical().cast(pl.Float64)
+    clock = text.str.to_time("%H:%M:%S%.f", strict=False)
+    if clock.null_count() > empty:
+        clock = text.str.to_time("%H:%M", strict=False)
+    if clock.null_count() == empty:
+        return clock.to_physical().cast(pl.Float64)
+    # in brackets, as bookkeepers write it, a number is negative
+    return text.str.extract(_NUMBER).str.replace("(", "-", literal=True).cast(pl.Float64, strict=False)
+
+
 def order_of(column: pl.Series) -> NDArray[np.float64]:
-    """Where a value stands in the column's own order: numbers, times, and the digits of a text (dates, row ids)."""
+    """Where a value stands in the column's own order: numbers, times, and what a text says of them."""
     dtype = column.dtype
     try:
         if dtype == pl.Boolean or not (dtype.is_numeric() or dtype.is_temporal() or dtype == pl.String):
             return np.full(len(column), np.nan)
         if dtype == pl.String:
-            digits = column.str.replace_all(_DIGITS, "").cast(pl.Float64, strict=False)
-            column = column.str.strip_chars().cast(pl.Float64, strict=False).fill_null(digits)
+            column = _read(column)
         elif dtype.is_temporal():
             column = column.to_physical()
         return np.asarray(column.cast(pl.Float64, strict=False).to_numpy(), dtype=np.float64)

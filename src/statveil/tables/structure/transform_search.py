@@ -20,7 +20,7 @@ _LOOKED_AT, _QUICK = 4096, 60
 _STEPS = tuple(float(f"1e{power}") for power in range(6, -5, -1))
 _CLEAR = 0.1  # values whose own error is larger than this share of a step tell nothing
 _FEWEST = 5
-_LUCK = 1e-6  # that chance does so well, for one of the about two hundred pairs of a transform and a step
+_LUCK = 1e-6  # that chance does so well, for one of the about three hundred pairs of a transform and a step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +49,13 @@ def _backs() -> list[_Back]:
         *logs,
         _Back(says="square roots", inverse=np.square, slope=lambda x: 2 * x),
         _Back(says="cube roots", inverse=lambda x: x**3, slope=lambda x: 3 * x * x),
+        _Back(says="decibels", inverse=lambda x: 10.0 ** (x / 10), slope=lambda x: 0.2302585093 * 10.0 ** (x / 10)),
+        _Back(says="decibels", inverse=lambda x: 10.0 ** (x / 20), slope=lambda x: 0.1151292546 * 10.0 ** (x / 20)),
+        _Back(says="logarithms", inverse=lambda x: np.exp(x / 100), slope=lambda x: 0.01 * np.exp(x / 100)),
+        _Back(says="fourth roots", inverse=lambda x: x**4, slope=lambda x: 4 * x**3),
+        _Back(says="powers 3/4", inverse=lambda x: np.cbrt(x) ** 4, slope=lambda x: 4 / 3 * np.cbrt(x)),
+        _Back(says="powers 3/2", inverse=lambda x: np.cbrt(x) ** 2, slope=lambda x: 2 / 3 / np.cbrt(x)),
+        _Back(says="powers 2/3", inverse=lambda x: np.sqrt(x) ** 3, slope=lambda x: 1.5 * np.sqrt(x)),
         _Back(says="reciprocals", inverse=lambda x: 1 / x, slope=lambda x: 1 / (x * x)),
         _Back(says="squares", inverse=np.sqrt, slope=lambda x: 0.5 / np.sqrt(x)),
         _Back(says="cubes", inverse=np.cbrt, slope=lambda x: 1 / (3 * np.cbrt(x) ** 2)),
