@@ -721,13 +721,13 @@ def test_pandas_columns_of_any_name():
     ):
         frame = pd.DataFrame(numbers)
         frame.columns = pd.Index(names, tupleize_cols=False)
-        released = sv.release(PLANS["shift"], frame, column=names[0], details=True)
+        released = sv.release(PLANS["shift"], frame, column=names[0], accept=["copies"], details=True)
         assert list(released.table.columns) == names
         assert np.array_equal(released.table.to_numpy()[:, 0], expected)
         assert np.array_equal(released.table.to_numpy()[:, 1:], numbers[:, 1:])
         json.dumps([released.record, released.card])
     several = pd.DataFrame(numbers, columns=pd.MultiIndex.from_tuples([("a", "x"), ("a", "y"), ("b", "x")]))
-    released = sv.release(PLANS["shift"], several, column=("a", "x"))
+    released = sv.release(PLANS["shift"], several, column=("a", "x"), accept=["copies"])
     assert np.array_equal(released[("a", "x")], expected)
     assert released.columns.equals(several.columns)
 
@@ -736,7 +736,7 @@ def test_a_pandas_release_shares_nothing_that_can_be_written_to():
     frame = pd.DataFrame({"x": LOOSE, "y": LOOSE})
     frame.attrs["true mean"] = float(LOOSE.mean())
     kept = frame.copy(deep=True)
-    released = sv.release(PLANS["shift"], frame, column="x")
+    released = sv.release(PLANS["shift"], frame, column="x", accept=["copies"])
     assert released.attrs == {}
     released.loc[0, "x"] = released.loc[0, "y"] = -1.0
     pd.testing.assert_frame_equal(frame, kept)
