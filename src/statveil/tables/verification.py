@@ -172,7 +172,7 @@ class Verifier:
     def _codes(self, sample: Array, fixed: tuple[float, ...], found: list[Finding]) -> list[Finding]:
         """Codes that are no values of the column, where they are not said to be frequent values anyway."""
         named = {value for finding in found for value in finding.values} | {*fixed, *self.known.atoms}
-        codes = [code for code in find_codes(sample) if code not in named]
+        codes = [code for code in find_codes(sample, continuous=self.known.step is None) if code not in named]
         if not codes or any(finding.name in ("step", "heaps") for finding in found):
             return []
         says = (

@@ -16,8 +16,10 @@ _FAR = 4.0  # distances between the outer twentieths from the nearer of them: no
 _LEAST_ROWS = 10
 
 
-def find_codes(values: Array) -> tuple[float, ...]:
+def find_codes(values: Array, *, continuous: bool = True) -> tuple[float, ...]:
     """The usual codes that a column holds where none of its own values would lie, the most frequent first.
+
+    In a ``continuous`` column, whose own values are never whole, a whole one is a code wherever it lies.
 
     >>> find_codes(np.concatenate([np.random.default_rng(0).normal(60, 8, 200), [-999.0]]))
     (-999.0,)
@@ -28,8 +30,7 @@ def find_codes(values: Array) -> tuple[float, ...]:
         return ()
     low, high = (float(end) for end in np.quantile(values, (0.05, 0.95)))
     spread = high - low
-    # among numbers that are not whole, a whole one is a code wherever it lies
-    broken = spread > 0 and float(np.mean(values == np.floor(values))) <= 0.02
+    broken = continuous and spread > 0 and float(np.mean(values == np.floor(values))) <= 0.02
     found = {}
     for code in _CODES:
         number = int(np.count_nonzero(values == code))
