@@ -54,6 +54,10 @@ RISK_KINDS = (*accounting.KINDS, "simulated")
 """How a risk was obtained; plan files from before ``numerical`` say ``exact`` where quadrature was used."""
 
 
+_HAIR = 1e-6
+"""By how much two risks, each rounded up on its own, may differ where they are the same."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
     """What the mechanism makes of parameters: both fields describe the release, so both may be published."""
@@ -369,13 +373,19 @@ def plan(
         raise TargetError(f"for attackers of every tolerance up to {robust[1]:g}, {error}") from None
     mechanism = chosen.mechanism
     found = accounting.risk(problem, mechanism)
-    value = _capped(found.value, goal, mechanism)
+    blind = risk_without_release(problem)
+    value = _capped(_at_least(found.value, blind, goal), goal, mechanism)
     constant, distorted = gamma(problem), accounting.distortion(problem, mechanism)
     # a hair above the risk, where the limit is a hair weaker: a plan for 1/5 has the limit of 1/5
     about = min(1.0, value * (1 + 1e-6))
     limit = least_distortion(constant, problem.tolerance, about)
     known = chosen.certificate is None or one_line(problem)
     best = least_possible(problem, about, low=limit, high=distorted) if known else None
+    if limit > distorted * (1 + 1e-6):
+        raise ProblemError(
+            f"the accounting contradicts itself: a risk of {value:.6g} needs a distortion of {limit:.6g}, and the plan "
+            f"has {distorted:.6g}. No plan is made; please report this problem."
+        )
     return Plan(
         problem=problem,
         mechanism=mechanism,
@@ -391,8 +401,10 @@ def plan(
         optimum_kind=best.kind if best is not None else "grid" if chosen.certificate else None,
         certificate=chosen.certificate,
         robust_to=robust,
-        robust_risk=None if robust is None else _capped(accounting.risk(asked, mechanism).value, goal, mechanism),
-        risk_without_release=risk_without_release(problem),
+        robust_risk=None if robust is None else max(
+            value, _capped(accounting.risk(asked, mechanism).value, goal, mechanism)
+        ),
+        risk_without_release=blind,
     )
 
 
@@ -407,6 +419,15 @@ def _together(params: Mapping[str, ArrayLike] | None, named: Mapping[str, ArrayL
     if twice:
         raise ProblemError(f"a value for {', '.join(map(repr, twice))} is given twice; keep one of them.")
     return {**(params or {}), **named}
+
+
+def _at_least(risk: float, blind: float, goal: Target) -> float:
+    """The risk, never below that of a guess without a release, which is rounded up by a hair of its own."""
+    if isinstance(goal, MaxRisk) and risk <= goal.value < blind * (1 - _HAIR):
+        raise TargetError(
+            f"the risk cannot be at most {goal.value:g}: a guess that never saw a release hits with {blind:.4g}."
+        )
+    return max(risk, blind) if blind > risk * (1 + _HAIR) else risk
 
 
 def _capped(risk: float, goal: Target, mechanism: Mechanism) -> float:

@@ -12,8 +12,8 @@ from statveil.rounding import tolerant_floor
 from statveil.theory.bins import Bins
 from statveil.theory.risk.comb_density import comb_caught
 from statveil.theory.risk.lines import Sweep
+from statveil.theory.risk.pieces import best_in_bins
 from statveil.theory.risk.teeth_on_lines import best_teeth
-from statveil.theory.risk.windows_on_lines import best_windows
 
 __all__ = ["comb_axis_risk", "comb_risk", "interval_risk", "teeth"]
 
@@ -31,10 +31,8 @@ def interval_risk(axis: Axis, bins: Bins, window: float, *, quick: bool = False)
         return min(1.0, total / (bins.high - bins.low))
     edges = _core_edges(axis, bins)
     start, stop = edges[:-1], edges[1:]
-    found = best_windows(
-        _along(axis), np.zeros(len(start)), start, stop, window, cells=8 if quick else 24, zooms=0 if quick else 4
-    )
-    return _share(axis, bins.low, bins.high, math.fsum(found.hit))
+    caught = best_in_bins(axis, start, stop, window, quick=quick)
+    return _share(axis, bins.low, bins.high, math.fsum(caught))
 
 
 def _along(axis: Axis) -> Sweep:
