@@ -54,8 +54,8 @@ RISK_KINDS = (*accounting.KINDS, "simulated")
 """How a risk was obtained; plan files from before ``numerical`` say ``exact`` where quadrature was used."""
 
 
-_HAIR = 1e-6
-"""By how much two risks, each rounded up on its own, may differ where they are the same."""
+_ROUNDED_UP = 1e-3
+"""By how much, relatively, two risks that are each rounded up on their own may differ where they are the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -374,7 +374,7 @@ def plan(
     mechanism = chosen.mechanism
     found = accounting.risk(problem, mechanism)
     blind = risk_without_release(problem)
-    value = _capped(_at_least(found.value, blind, goal), goal, mechanism)
+    value = _capped(_at_least(found, blind, goal), goal, mechanism)
     constant, distorted = gamma(problem), accounting.distortion(problem, mechanism)
     # a hair above the risk, where the limit is a hair weaker: a plan for 1/5 has the limit of 1/5
     about = min(1.0, value * (1 + 1e-6))
@@ -401,10 +401,10 @@ def plan(
         optimum_kind=best.kind if best is not None else "grid" if chosen.certificate else None,
         certificate=chosen.certificate,
         robust_to=robust,
-        robust_risk=None if robust is None else max(
-            value, _capped(accounting.risk(asked, mechanism).value, goal, mechanism)
-        ),
-        risk_without_release=blind,
+        robust_risk=None
+        if robust is None
+        else max(value, _capped(accounting.risk(asked, mechanism).value, goal, mechanism)),
+        risk_without_release=min(blind, value),  # both are rounded up, so the smaller one holds
     )
 
 
@@ -421,13 +421,23 @@ def _together(params: Mapping[str, ArrayLike] | None, named: Mapping[str, ArrayL
     return {**(params or {}), **named}
 
 
-def _at_least(risk: float, blind: float, goal: Target) -> float:
-    """The risk, never below that of a guess without a release, which is rounded up by a hair of its own."""
-    if isinstance(goal, MaxRisk) and risk <= goal.value < blind * (1 - _HAIR):
+def _at_least(found: accounting.Risk, blind: float, goal: Target) -> float:
+    """The risk, never below that of a guess without a release: one of two such numbers would be wrong.
+
+    A proven bound may well be the lower one of two. Else the larger one counts, and a target between them is refused,
+    unless they differ by no more than what rounding up their errors may add.
+    """
+    if found.kind == "upper bound" or blind <= found.value:
+        return found.value
+    if not isinstance(goal, MaxRisk) or not meets(found.value, goal) or meets(blind, goal):
+        return blind
+    if blind > goal.value * (1 + _ROUNDED_UP):
         raise TargetError(
-            f"the risk cannot be at most {goal.value:g}: a guess that never saw a release hits with {blind:.4g}."
+            f"a risk of {goal.value:g} cannot be met with this prior: a guess that never saw a release hits with "
+            f"{blind:.6g}. Ask for a larger risk, use a smaller tolerance, or state a wider prior if outsiders know "
+            "less."
         )
-    return max(risk, blind) if blind > risk * (1 + _HAIR) else risk
+    return found.value
 
 
 def _capped(risk: float, goal: Target, mechanism: Mechanism) -> float:
