@@ -105,7 +105,9 @@ def test_no_plan_states_less_than_a_blind_guess(monkeypatch):
     asked = mean_of(sv.Density("normal", (50, 10), low=0, high=100), 2.0)
     monkeypatch.setattr(accounting, "risk", lambda *_, **__: accounting.Risk(value=1e-6, kind="numerical"))
     blind = risk_without_release(asked)
-    assert sv.plan(asked, bin=20.0).risk == blind
+    assert sv.plan(asked, bin=40.0).risk == blind
+    with pytest.raises(sv.ProblemError, match="contradicts itself"):  # not even a blind guess's risk can be had so
+        sv.plan(asked, bin=20.0)
     with pytest.raises(sv.TargetError, match="never saw a release"):
         planning._at_least(accounting.Risk(value=0.01, kind="numerical"), 0.3, planning.MaxRisk(0.1))
 

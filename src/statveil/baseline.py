@@ -155,8 +155,8 @@ def _pair(problem: Problem, first: float, second: float) -> float:
     seen = hit(starts, _NODES // 8)
     peak = np.flatnonzero((seen >= np.append(seen[1:], 0.0)) & (seen >= np.insert(seen[:-1], 0, 0.0)))
     found, error = 0.0, 0.0
-    for first in peak[np.argsort(-seen[peak])][:_PEAKS]:
-        low, high = float(starts[max(first - 1, 0)]), float(starts[min(first + 1, len(starts) - 1)])
+    for top_at in peak[np.argsort(-seen[peak])][:_PEAKS].tolist():
+        low, high = float(starts[max(top_at - 1, 0)]), float(starts[min(top_at + 1, len(starts) - 1)])
         for _ in range(5):
             fan = np.linspace(low, high, 9)
             masses = hit(fan, _NODES)

@@ -87,7 +87,7 @@ def comb_axis_risk(
     # only the blocks that hold more than 2e-12 of the mass together
     begin = max(0, math.floor((first - low) / block) - 1)
     end = min(int(found.count), math.floor((last - low) / block) + 2)
-    start = low + block * np.arange(begin, max(end, begin))
+    start: Array = np.asarray(low + block * np.arange(begin, max(end, begin)), dtype=np.float64)
     parts = [0.0]
     if spacing > 0:
         size = np.full(len(start), block)
