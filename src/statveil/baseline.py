@@ -25,6 +25,10 @@ Array = NDArray[np.float64]
 
 _NODES = 2048
 """Values of one parameter over which the other one is averaged."""
+_EVERY = 200
+"""Of so many drawn secrets one is where the search for the best window begins."""
+_PEAKS = 3
+"""Windows that beat their neighbours and are looked at closely."""
 _ROUNDING = 1e-9
 """Relative error that a search for the best window may leave; added."""
 
@@ -114,7 +118,7 @@ def _flat_pair(problem: Problem, first: float, second: float) -> float:
 def _pair(problem: Problem, first: float, second: float) -> float:
     """Two densities: one parameter averaged over, the mass of the other one from its distribution function.
 
-    Rounded up by the difference to half as many values.
+    Rounded up by twice the difference to half as many values, or to values between.
     """
     names = problem.box.free
     slopes = dict(zip(names, (first, second), strict=True))
@@ -125,9 +129,9 @@ def _pair(problem: Problem, first: float, second: float) -> float:
         over, inner = inner, over
     axis, rate, window = problem.box.axes[inner], slopes[inner], 2 * problem.tolerance
 
-    def average(count: int) -> tuple[Array, Array, Array, float]:
+    def average(count: int, shift: float) -> tuple[Array, Array, Array, float]:
         """Values of the parameter averaged over, the range it leaves to the other one, the mass of all of it."""
-        at = problem.box.axes[over].ppf((np.arange(count) + 0.5) / count)
+        at = problem.box.axes[over].ppf((np.arange(count) + shift) / count)
         start = {name: np.full(count, known.low) for name, known in problem.box.axes.items()} | {over: at}
         back, ahead = problem.support.extent(start, {inner: 1.0})
         bottom, top = (np.broadcast_to(axis.low + end, (count,)) for end in (back, ahead))
@@ -135,9 +139,9 @@ def _pair(problem: Problem, first: float, second: float) -> float:
         mass = np.maximum(axis.cdf(top) - axis.cdf(bottom), 0.0)
         return slopes[over] * at, bottom, np.maximum(top, bottom), float(mass.sum())
 
-    def hit(starts: Array, count: int) -> Array:
+    def hit(starts: Array, count: int, shift: float = 0.5) -> Array:
         """Mass of windows that start at these values of the secret."""
-        offset, bottom, top, mass = average(count)
+        offset, bottom, top, mass = average(count, shift)
         caught = np.empty(len(starts))
         for i, start in enumerate(starts):
             ends = np.sort(np.stack([start - offset, start + window - offset]) / rate, axis=0)
@@ -146,19 +150,29 @@ def _pair(problem: Problem, first: float, second: float) -> float:
 
     draws = problem.sample(20_000, np.random.default_rng(0))  # only to know where to look
     secret = np.sort(sum(slopes[name] * draws[name] for name in names))
-    starts = np.concatenate([secret[::400], secret[::400] - 0.5 * window, secret[::400] - window])
+    starts = np.concatenate([secret[::_EVERY], secret[::_EVERY] - 0.5 * window, secret[::_EVERY] - window])
     starts = np.unique(starts)
-    best = int(hit(starts, _NODES // 8).argmax())
-    low, high = float(starts[max(best - 1, 0)]), float(starts[min(best + 1, len(starts) - 1)])
-    found, coarse = 0.0, 0.0
-    for _ in range(5):
-        fan = np.linspace(low, high, 9)
-        masses = hit(fan, _NODES)
-        best = int(masses.argmax())
-        if masses[best] > found:
-            found, coarse = float(masses[best]), float(hit(fan[best : best + 1], _NODES // 2)[0])
-        low, high = float(fan[max(best - 1, 0)]), float(fan[min(best + 1, 8)])
-    return min(1.0, _up(found) + abs(found - coarse))
+    seen = hit(starts, _NODES // 8)
+    peak = np.flatnonzero((seen >= np.append(seen[1:], 0.0)) & (seen >= np.insert(seen[:-1], 0, 0.0)))
+    found, error = 0.0, 0.0
+    for top_at in peak[np.argsort(-seen[peak])][:_PEAKS].tolist():
+        low, high = float(starts[max(top_at - 1, 0)]), float(starts[min(top_at + 1, len(starts) - 1)])
+        for _ in range(5):
+            fan = np.linspace(low, high, 9)
+            masses = hit(fan, _NODES)
+            best = int(masses.argmax())
+            if masses[best] > found:
+                found, place = float(masses[best]), fan[best : best + 1]
+                others = [hit(place, _NODES // 2), *(hit(place, _NODES, shift) for shift in (0.25, 0.75))]
+                middle = 0.5 * float(others[1][0] + others[2][0])  # the rule with twice as many values
+                error = max(abs(found - float(others[0][0])), 2 * abs(found - middle))
+            low, high = float(fan[max(best - 1, 0)]), float(fan[min(best + 1, 8)])
+    value = min(1.0, _up(found) + 2 * error)
+    if problem.box.cut(problem.family):
+        return value
+    # whatever the one parameter is, the other one must fall into a window of its own
+    alone = [(problem.box.axes[name], abs(slopes[name])) for name in names if slopes[name]]
+    return min(value, *(_whole(one, one.low, one.high, window / slope) for one, slope in alone), 1.0)
 
 
 def _middle_half(axis: Axis) -> float:

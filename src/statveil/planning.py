@@ -54,6 +54,10 @@ RISK_KINDS = (*accounting.KINDS, "simulated")
 """How a risk was obtained; plan files from before ``numerical`` say ``exact`` where quadrature was used."""
 
 
+_ROUNDED_UP = 1e-3
+"""By how much, relatively, two risks that are each rounded up on their own may differ where they are the same."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
     """What the mechanism makes of parameters: both fields describe the release, so both may be published."""
@@ -369,13 +373,19 @@ def plan(
         raise TargetError(f"for attackers of every tolerance up to {robust[1]:g}, {error}") from None
     mechanism = chosen.mechanism
     found = accounting.risk(problem, mechanism)
-    value = _capped(found.value, goal, mechanism)
+    blind = risk_without_release(problem)
+    value = _capped(_at_least(found, blind, goal), goal, mechanism)
     constant, distorted = gamma(problem), accounting.distortion(problem, mechanism)
     # a hair above the risk, where the limit is a hair weaker: a plan for 1/5 has the limit of 1/5
     about = min(1.0, value * (1 + 1e-6))
     limit = least_distortion(constant, problem.tolerance, about)
     known = chosen.certificate is None or one_line(problem)
     best = least_possible(problem, about, low=limit, high=distorted) if known else None
+    if limit > distorted * (1 + 1e-6):
+        raise ProblemError(
+            f"the accounting contradicts itself: a risk of {value:.6g} needs a distortion of {limit:.6g}, and the plan "
+            f"has {distorted:.6g}. No plan is made; please report this problem."
+        )
     return Plan(
         problem=problem,
         mechanism=mechanism,
@@ -391,8 +401,10 @@ def plan(
         optimum_kind=best.kind if best is not None else "grid" if chosen.certificate else None,
         certificate=chosen.certificate,
         robust_to=robust,
-        robust_risk=None if robust is None else _capped(accounting.risk(asked, mechanism).value, goal, mechanism),
-        risk_without_release=risk_without_release(problem),
+        robust_risk=None
+        if robust is None
+        else max(value, _capped(accounting.risk(asked, mechanism).value, goal, mechanism)),
+        risk_without_release=min(blind, value),  # both are rounded up, so the smaller one holds
     )
 
 
@@ -407,6 +419,25 @@ def _together(params: Mapping[str, ArrayLike] | None, named: Mapping[str, ArrayL
     if twice:
         raise ProblemError(f"a value for {', '.join(map(repr, twice))} is given twice; keep one of them.")
     return {**(params or {}), **named}
+
+
+def _at_least(found: accounting.Risk, blind: float, goal: Target) -> float:
+    """The risk, never below that of a guess without a release: one of two such numbers would be wrong.
+
+    A proven bound may well be the lower one of two. Else the larger one counts, and a target between them is refused,
+    unless they differ by no more than what rounding up their errors may add.
+    """
+    if found.kind == "upper bound" or blind <= found.value:
+        return found.value
+    if not isinstance(goal, MaxRisk) or not meets(found.value, goal) or meets(blind, goal):
+        return blind
+    if blind > goal.value * (1 + _ROUNDED_UP):
+        raise TargetError(
+            f"a risk of {goal.value:g} cannot be met with this prior: a guess that never saw a release hits with "
+            f"{blind:.6g}. Ask for a larger risk, use a smaller tolerance, or state a wider prior if outsiders know "
+            "less."
+        )
+    return found.value
 
 
 def _capped(risk: float, goal: Target, mechanism: Mechanism) -> float:

@@ -27,6 +27,8 @@ class Axis(ABC):
     """Whether the density is fully known; a class of densities only allows upper bounds on the risk."""
     flat: ClassVar[bool] = False
     """Whether the density is constant."""
+    linear: ClassVar[bool] = False
+    """Whether the density is linear between its :attr:`turns`; else it only rises or only falls there."""
     low: float
     high: float
 
@@ -50,6 +52,11 @@ class Axis(ABC):
     def landmarks(self) -> NDArray[np.float64]:
         """Places that a search over the range must not jump over: quantiles, so that no narrow peak is missed."""
         return np.zeros(0) if self.flat else self.ppf(np.linspace(0.0, 1.0, 514)[1:-1])
+
+    @property
+    def turns(self) -> NDArray[np.float64]:
+        """Places between which the density only rises or only falls, found by a search that starts from quantiles."""
+        return np.zeros(0) if self.flat else turning_points(self)
 
     @property
     def known(self) -> bool:
@@ -86,6 +93,26 @@ class Axis(ABC):
     def from_json(cls, data: Mapping[str, Any]) -> Axis:
         """The belief that :meth:`to_json` wrote."""
         return cls(**{key: value for key, value in data.items() if key != "kind"})
+
+
+def turning_points(axis: Axis) -> NDArray[np.float64]:
+    """Where the density of a belief has its peaks and dips, each between two places that are close together."""
+    tails = 1 / (1 + np.exp(-np.linspace(-25.0, 25.0, 401)))
+    parts = [axis.landmarks, axis.ppf(tails), np.linspace(axis.low, axis.high, 1025)]
+    x = np.unique(np.clip(np.concatenate(parts), axis.low, axis.high))
+    height = axis.pdf(x)
+    moving = np.flatnonzero(np.diff(height))  # steps over which the density changes
+    sign = np.sign(np.diff(height)[moving])
+    found = [np.array([axis.low, axis.high])]
+    turning = np.flatnonzero(sign[1:] != sign[:-1])
+    for k in turning[np.argsort(-np.abs(height[moving[turning] + 1]))][:64]:
+        a, b, way = float(x[moving[k]]), float(x[moving[k + 1] + 1]), float(sign[k])
+        for _ in range(10):
+            fan = np.linspace(a, b, 17)
+            best = int((way * axis.pdf(fan)).argmax())
+            a, b = float(fan[max(best - 1, 0)]), float(fan[min(best + 1, 16)])
+        found.append(np.array([a, 0.5 * (a + b), b]))
+    return np.unique(np.concatenate(found))
 
 
 def axis_from_json(data: Mapping[str, Any]) -> Axis:

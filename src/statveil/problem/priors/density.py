@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError, unknown_name
-from statveil.problem.axis import Axis, check_finite_range
+from statveil.problem.axis import Axis, check_finite_range, turning_points
 
 __all__ = ["Density"]
 
@@ -146,6 +146,24 @@ class Density(Axis):
     @cached_property
     def _ends(self) -> tuple[float, float]:
         return float(self._tail(self.low)), float(self._tail(self.high))
+
+    @cached_property
+    def _turns(self) -> NDArray[np.float64]:
+        ends = np.clip(self._frozen.support(), self.low, self.high)
+        with np.errstate(all="ignore"):
+            return np.unique(np.concatenate([turning_points(self), ends]))
+
+    @cached_property
+    def _landmarks(self) -> NDArray[np.float64]:
+        return super().landmarks
+
+    @property
+    def turns(self) -> NDArray[np.float64]:
+        return self._turns
+
+    @property
+    def landmarks(self) -> NDArray[np.float64]:
+        return self._landmarks
 
     def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
         at = np.asarray(x, dtype=np.float64)

@@ -28,6 +28,7 @@ class Table(Axis):
     values: tuple[float, ...]
     weights: tuple[float, ...]
     kind: ClassVar[str] = "table"
+    linear: ClassVar[bool] = True
 
     def __init__(self, values: Sequence[float], weights: Sequence[float]) -> None:
         points, heights = tuple(map(float, values)), tuple(map(float, weights))
@@ -55,6 +56,10 @@ class Table(Axis):
     @property
     def landmarks(self) -> NDArray[np.float64]:
         return np.unique(np.concatenate([super().landmarks, self.values]))
+
+    @property
+    def turns(self) -> NDArray[np.float64]:
+        return np.array(self.values)
 
     def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
         points, heights, _ = self._parts

@@ -57,6 +57,8 @@ class Sweep:
     """Never falls along a line, and rises where the density may change fast; ``None``: the density is even."""
     below: Callable[[Array, Array], Array] | None = None
     """Mass of a line up to a point, from anywhere on it, where it is known without quadrature."""
+    turns: Callable[[Array], Array] | None = None
+    """For each line, as a row, where along it the density bends or turns; ``None``: nowhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

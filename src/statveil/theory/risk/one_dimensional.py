@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from statveil.problem.axis import Axis
 from statveil.rounding import tolerant_floor
 from statveil.theory.bins import Bins
-from statveil.theory.risk.comb_density import comb_caught
-from statveil.theory.risk.lines import Sweep
-from statveil.theory.risk.teeth_on_lines import best_teeth
-from statveil.theory.risk.windows_on_lines import best_windows
+from statveil.theory.comb_layout import layout
+from statveil.theory.risk.classes import best_in_classes
+from statveil.theory.risk.pieces import best_in_bins
 
 __all__ = ["comb_axis_risk", "comb_risk", "interval_risk", "teeth"]
 
@@ -31,23 +30,8 @@ def interval_risk(axis: Axis, bins: Bins, window: float, *, quick: bool = False)
         return min(1.0, total / (bins.high - bins.low))
     edges = _core_edges(axis, bins)
     start, stop = edges[:-1], edges[1:]
-    found = best_windows(
-        _along(axis), np.zeros(len(start)), start, stop, window, cells=8 if quick else 24, zooms=0 if quick else 4
-    )
-    return _share(axis, bins.low, bins.high, math.fsum(found.hit))
-
-
-def _along(axis: Axis) -> Sweep:
-    """The one line of one parameter."""
-    ends = np.array([axis.low, axis.high])
-    return Sweep(
-        knots=np.zeros(1),
-        landmarks=np.zeros(0),
-        chord=lambda at: (np.full(at.shape, ends[0]), np.full(at.shape, ends[1])),
-        weight=lambda across, x: axis.pdf(x),
-        spread=lambda across, x: axis.cdf(x),
-        below=lambda across, x: axis.cdf(x),
-    )
+    caught = best_in_bins(axis, start, stop, window, quick=quick)
+    return _share(axis, bins.low, bins.high, math.fsum(caught))
 
 
 def _share(axis: Axis, low: float, high: float, hit: float) -> float:
@@ -81,10 +65,8 @@ def comb_risk(axis: Axis, bins: Bins, step: float, window: float) -> float:
         return interval_risk(axis, bins, teeth(window, step) * step)
     edges = _core_edges(axis, bins)
     start, size = edges[:-1], np.diff(edges)
-    found = best_teeth(
-        _along(axis), np.zeros(len(start)), start, size, np.full(len(start), step), window, cells=4, finer=True
-    )
-    return _share(axis, bins.low, bins.high, math.fsum(found.hit))
+    caught = best_in_classes(axis, start, size, np.full(len(start), step), window)
+    return _share(axis, bins.low, bins.high, caught)
 
 
 def comb_axis_risk(
@@ -99,23 +81,19 @@ def comb_axis_risk(
     quick: bool = False,
 ) -> float:
     """P(hit) for the combs of one range: the attacker takes the best window of each residue class."""
-    line = Sweep(
-        knots=np.zeros(1),
-        landmarks=np.zeros(0),
-        chord=lambda at: (np.full(at.shape, low), np.full(at.shape, high)),
-        weight=lambda across, x: axis.pdf(x),
-        spread=lambda across, x: axis.cdf(x),
-        below=lambda across, x: axis.cdf(x),
-    )
+    found = layout(high - low, teeth, extent, window)
+    block, spacing, rest = float(found.block), float(found.spacing), float(found.rest)
     first, last = axis.core
-    found = comb_caught(
-        line,
-        np.zeros(1),
-        teeth,
-        extent,
-        window,
-        attacker,
-        inner=lambda at: (np.full(at.shape, max(low, first)), np.full(at.shape, min(high, last))),
-        quick=quick,
-    )
-    return _share(axis, low, high, float(found.hit[0]))
+    # only the blocks that hold more than 2e-12 of the mass together
+    begin = max(0, math.floor((first - low) / block) - 1)
+    end = min(int(found.count), math.floor((last - low) / block) + 2)
+    start: Array = np.asarray(low + block * np.arange(begin, max(end, begin)), dtype=np.float64)
+    parts = [0.0]
+    if spacing > 0:
+        size = np.full(len(start), block)
+        parts.append(best_in_classes(axis, start, size, np.full(len(start), spacing), attacker, quick=quick))
+    else:
+        parts += best_in_bins(axis, start, np.minimum(start + block, high), attacker, quick=quick).tolist()
+    if rest > 0:
+        parts += best_in_bins(axis, np.array([high - rest]), np.array([high]), attacker, quick=quick).tolist()
+    return _share(axis, low, high, math.fsum(parts))

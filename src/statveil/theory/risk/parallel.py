@@ -139,6 +139,13 @@ def _lines(
         parts = zip(axes, parameters(across, along), direction, strict=True)
         return np.asarray(sum((np.sign(d) * axis.cdf(p) for axis, p, d in parts if d and not axis.flat), 0.0 * along))
 
+    bent = [(i, axes[i].turns) for i in (0, 1) if direction[i] and not axes[i].flat]
+
+    def turns(across: Array) -> Array:
+        # along a line the parameters change by the direction: from where it stands at 0 to each turn of a belief
+        at = parameters(across, np.zeros(across.shape))
+        return np.concatenate([(places - at[i][:, None]) / direction[i] for i, places in bent], axis=1)
+
     low, high = (float(y.min()), float(y.max())) if ends is None else ends
     inner = bends[(bends > low) & (bends < high)]
     corners = y[(y > low) & (y < high)]
@@ -161,6 +168,7 @@ def _lines(
         weight=weight,
         spread=spread if any(d and not axis.flat for axis, d in zip(axes, direction, strict=True)) else None,
         below=below,
+        turns=turns if bent else None,
     )
 
 

@@ -40,7 +40,8 @@ def best_teeth(
         n = cells
         while len(rows):
             most = int(count[rows].max())
-            chunk = max(1, _MOST_VALUES // ((2 * n + 1) * most))
+            marks = 0 if sweep.turns is None else sweep.turns(across[:1]).shape[1]
+            chunk = max(1, _MOST_VALUES // ((2 * n + 4 * marks + 1) * most))
             parts = [
                 _classes(sweep, across[at], (start + low)[at], width[at], spacing[at], count[at], held[at], n)
                 for at in (rows[i : i + chunk] for i in range(0, len(rows), chunk))
@@ -61,24 +62,47 @@ def _classes(
     """Caught, mass and error of classes with equally many teeth: residues from 0 to ``width``, from ``start`` on."""
     tooth = np.arange(int(count.max()))
     half = sweep.below is None  # quadrature needs the middles of the cells too
-    residue = width[:, None] * np.linspace(0.0, 1.0, (2 * cells if half else cells) + 1)
+    residue = _residues(sweep, across, start, width, spacing, count, cells // 2)
+    residue = _halved(_halved(residue)) if half else _halved(residue)
     x = start[:, None, None] + residue[:, :, None] + spacing[:, None, None] * tooth
     inside = tooth < count[:, None, None]
     line = np.broadcast_to(across[:, None, None], x.shape)
     height = np.where(inside, np.broadcast_to(sweep.weight(line, x), x.shape), 0.0)
-    step = (width / cells)[:, None, None]
+    step = np.diff(residue[:, ::2] if half else residue, axis=1)[:, :, None]
     error = np.zeros(len(start))
     if sweep.below is not None:
         part = np.where(inside, np.diff(sweep.below(line, x), axis=1), 0.0)
     else:
         part = step * (height[:, :-1:2] + 4 * height[:, 1::2] + height[:, 2::2]) / 6
         height = height[:, ::2]
-        wide = step * (height[:, :-1:2] + 4 * height[:, 1::2] + height[:, 2::2]) / 3
+        wide = step[:, ::2] * (height[:, :-1:2] + 4 * height[:, 1::2] + height[:, 2::2]) / 3
         error = np.abs(wide - part[:, ::2] - part[:, 1::2]).sum(axis=(1, 2)) / 4
     windows, masses = _windows(height, held), _windows(part, held)
     caught = _best(windows, masses, step[:, :, 0])
-    coarse = _best(windows[:, ::2], masses[:, ::2] + masses[:, 1::2], 2 * step[:, :, 0])
+    coarse = _best(windows[:, ::2], masses[:, ::2] + masses[:, 1::2], 2 * step[:, ::2, 0])
     return caught, part.sum(axis=(1, 2)), error + np.abs(caught - coarse)
+
+
+def _residues(
+    sweep: Sweep, across: Array, start: Array, width: Array, spacing: Array, count: Array, cells: int
+) -> Array:
+    """Ends of ``cells`` even cells of residues, and every residue of which a tooth meets a turn of the density."""
+    even = width[:, None] * np.linspace(0.0, 1.0, cells + 1)
+    if sweep.turns is None:
+        return even
+    from_start = sweep.turns(across) - start[:, None]
+    residue = np.mod(from_start, spacing[:, None])
+    inside = (from_start > 0) & (from_start < (count * spacing)[:, None]) & (residue < width[:, None])
+    most = int(inside.sum(axis=1).max(initial=0))
+    placed = np.sort(np.where(inside, residue, width[:, None]), axis=1)[:, :most]
+    return np.sort(np.concatenate([even, placed], axis=1), axis=1)
+
+
+def _halved(x: Array) -> Array:
+    """Every row with the middles between neighbours."""
+    found = np.empty((len(x), 2 * x.shape[1] - 1))
+    found[:, ::2], found[:, 1::2] = x, 0.5 * (x[:, 1:] + x[:, :-1])
+    return found
 
 
 def _windows(values: Array, held: Array) -> Array:

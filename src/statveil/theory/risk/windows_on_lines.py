@@ -34,7 +34,8 @@ def best_windows(
     reach = np.broadcast_to(np.asarray(window, dtype=np.float64), start.shape)
     rows = np.arange(len(start))
     while len(rows):
-        chunk = max(1, _MOST_VALUES // (8 * cells + 8))
+        marks = 0 if sweep.turns is None else sweep.turns(across[:1]).shape[1]
+        chunk = max(1, _MOST_VALUES // (8 * (cells + marks) + 8))
         for i in range(0, len(rows), chunk):
             part = rows[i : i + chunk]
             line = _Line(sweep, across[part], start[part], stop[part], cells)
@@ -90,10 +91,23 @@ class _Line:
             mixed = 0.5 * place + 0.5 * np.where(size > 0, rise / np.where(size > 0, size, 1.0), place)
             below = np.concatenate([np.zeros((len(x), 1)), np.cumsum(mixed, axis=1)], axis=1)
             x = _rowwise(below / below[:, -1:], x, level)
+        x = self._with_turns(x)
         middle = 0.5 * (x[:, 1:] + x[:, :-1])
-        nodes = np.empty((len(x), count + 1))
+        nodes = np.empty((len(x), 2 * x.shape[1] - 1))
         nodes[:, ::2], nodes[:, 1::2] = x, middle
         return nodes
+
+    def _with_turns(self, x: Array) -> Array:
+        """The nodes and, between them, every place where the density of the line bends."""
+        if self.sweep.turns is None:
+            return x
+        turns = self.sweep.turns(self.across[:, 0])
+        inside = (turns > self.start) & (turns < self.stop)
+        most = int(inside.sum(axis=1).max(initial=0))
+        if not most:
+            return x
+        placed = np.sort(np.where(inside, turns, self.stop), axis=1)[:, :most]
+        return np.sort(np.concatenate([x, placed], axis=1), axis=1)
 
     def below(self, x: Array) -> Array:
         """Mass from the start of the piece."""
