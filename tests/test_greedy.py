@@ -15,6 +15,8 @@ from test_dynamic import CASES, NOISE, STEADY, Tiny, bumps, elicited, flat, norm
 
 NEAR = 1e-4
 """Two shares nearer than this are a tie that our numerical costs cannot decide."""
+BOUND = 5e-4
+"""By so large a part the stated risk of a function of the user's, an upper bound, may lie above the truth."""
 
 
 def algorithm_3(tiny, budget):
@@ -64,9 +66,10 @@ def check_against_ours(tiny, budget):
     plan = tiny.plan("greedy", max_distortion=budget)
     distortion, risk = tiny.account(joined(tiny, ours, budget))
     assert tiny.edges_of(plan) == joined(tiny, ours, budget)
-    assert plan.risk == pytest.approx(risk, abs=NOISE)
+    above = 1 + BOUND if callable(tiny.secret) else 1
+    assert risk - NOISE <= plan.risk <= risk * above + NOISE
     assert plan.distortion == pytest.approx(distortion, rel=1e-8)
-    assert plan.risk <= tiny.account(ours)[1] + NOISE
+    assert plan.risk <= tiny.account(ours)[1] * above + NOISE
     assert plan.distortion <= budget * (1 + 1e-9)
     return True
 

@@ -85,7 +85,8 @@ def _cells_risk(problem: Problem, mechanism: Cells, eps: float, quick: bool) -> 
     found = line(problem)
     edges = np.array(mechanism.edges)
     total = assigned_risk(found.curve, found.axis, edges, mechanism.entries, 2 * eps, quick=quick)
-    return Risk(value=total.value, kind=_kind(problem) if total.slack <= 1e-9 * total.value else "upper bound")
+    bound = found.curve.rough or total.slack > 1e-9 * total.value
+    return Risk(value=total.value, kind="upper bound" if bound else _kind(problem))
 
 
 def _kind(problem: Problem) -> str:

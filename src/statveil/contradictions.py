@@ -63,7 +63,7 @@ _KINDS: dict[str, tuple[type[Mechanism], ...]] = {
     "layered": (Cells,),
     "layered-comb": (Cells,),
     "comb": (Comb, Cells),
-    "optimal": (Cells, Partition),
+    "optimal": (Cells, Partition, Comb),
 }
 """What each method can end with."""
 

@@ -99,9 +99,7 @@ def frontier(
             drawn = curve_points(designer, method, points)
             pairs = [(d, r) for d, r, _ in drawn]
             if isinstance(problem.secret, Function):  # the method's own sums are a little below the accounting
-                pairs = _undominated(
-                    [(d, risk(problem, designer.partition(edges), quick=True).value) for d, _, edges in drawn]
-                )
+                pairs = _undominated([(d, risk(problem, designer.partition(edges)).value) for d, _, edges in drawn])
         else:
             pairs = _planned(problem, method, points, grid, on_grid, progress)
         cells = None if method not in CELLS or (method == "comb" and not on_cells(problem)) else grid or CELLS[method]
