@@ -166,8 +166,14 @@ def _split(values: Array, keys: Keys) -> bool:
         return False
     if len(names) > 2 and np.ptp(counts) <= 1:
         return False  # as many rows each: quarters or tenths, which know ranks alone
-    label = codes[np.lexsort((codes, values))]
-    runs = int(np.count_nonzero(np.diff(label))) + 1
+    # rows of one value belong to its most frequent label, or are errors
+    places, code = np.unique(values, return_inverse=True)
+    pairs, rows = np.unique(code * len(names) + codes, return_counts=True)
+    order = np.lexsort((-rows, pairs // len(names)))
+    first = order[np.searchsorted(pairs[order] // len(names), np.arange(len(places)))]
+    if len(values) - int(rows[first].sum()) > _STRAY * len(values):
+        return False
+    runs = int(np.count_nonzero(np.diff(pairs[first] % len(names)))) + 1
     mixed = len(values) * (1 - float(np.sum((counts / len(values)) ** 2)))  # runs of labels that know nothing
     allowed = 2 * len(names) + 2 * min(_STRAY * len(values), 0.1 * mixed)
     return runs <= allowed and mixed >= 3 * (runs - 1) and mixed - runs >= _SIDE
