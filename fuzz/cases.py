@@ -64,6 +64,16 @@ CASES: dict[str, Json] = {
         "tolerance": 0.03866,
         "plan": {"bin": 0.1769, "slope": -0.5, "method": "interval"},
     },
+    "uniform, comb under two steep densities": {
+        "family": {"name": "uniform"},
+        "prior": {
+            "low": _density("gamma", [1.0, -0.05322, 0.009717], -0.05322, -0.004635),
+            "high": _density("gamma", [1.0, -0.004635, 0.013471], -0.004635, 0.06272),
+        },
+        "secret": {"kind": "quantile", "alpha": 0.95},
+        "tolerance": 0.007331,
+        "plan": {"max_risk": 0.98, "method": "comb", "robust_to": [0.003665, 0.01466]},
+    },
     "known step, means a hair below an edge": {
         "family": {"name": "uniform"},
         "prior": {"low": _flat(4.536, 7.897), "high": _flat(9.323, 23.85)},

@@ -361,3 +361,12 @@ def test_a_spread_that_two_bounds_do_not_allow_is_refused(low, mean, share):
             problem(sv.Gaussian(), sv.Mean(), 1.0, bounds, **axes)
     elif share < 1 - 1e-5:
         problem(sv.Gaussian(), sv.Mean(), 1.0, bounds, **axes)
+
+
+def test_a_lipschitz_class_without_a_floor_is_planned_by_its_peak():
+    belief = sv.Lipschitz(0.2, 1.0, floor=0.0, slope=8.0)
+    problem = sv.Problem(family=sv.Exponential(), prior=sv.Box(scale=belief), secret=sv.Std(), tolerance=0.0002)
+    plan = sv.plan(problem, max_risk=0.3, method="interval")
+    # a density that rises by 8 per unit from 0 and holds mass 1 peaks below 4: tent of height h, base 2 h / 8
+    assert plan.risk_kind == "upper bound"
+    assert 4 * 0.0002 / plan.bin <= plan.risk <= 0.3

@@ -48,7 +48,8 @@ def printed_relaxed(window: float, bin: float, floor: float, slope: float, *, si
         return None
     half, ratio = sign * window / 2, floor / slope
     x = bin + ratio + half - math.sqrt((ratio + half) ** 2 + 2 * floor * bin / slope)
-    return window * (floor + slope * (bin - x + half)) / (floor * bin + slope / 2 * (bin - x) ** 2)
+    least = floor * bin + slope / 2 * (bin - x) ** 2
+    return window * (floor + slope * (bin - x + half)) / least if least > 0 else 1.0
 
 
 def printed_peak(length: float, floor: float, slope: float, mass: float) -> float:
