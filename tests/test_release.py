@@ -257,6 +257,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.filterwarnings("ignore:The smallest or the largest value")
 def test_steps_above_a_bound_keep_their_structure_and_hit_the_nearest_mean(name):
     known, prior, mode = SHAPES[name]
     plan = planned(sv.Location(), {"mean": prior}, sv.Mean(), known=known, risk=0.1)
