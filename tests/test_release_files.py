@@ -584,6 +584,16 @@ def test_a_run_stopped_from_the_keyboard_says_so_and_leaves_nothing(tmp_path, pl
     assert snapshot(tmp_path) == before
 
 
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129)])
+@pytest.mark.parametrize("format", ["t.parquet", "t.csv"])
+def test_a_run_that_is_told_to_end_cleans_up(tmp_path, plans, format, name, code):
+    source, target = written(frame(rows=BLOCK + 99), tmp_path / format), tmp_path / f"out-{format}"
+    before = snapshot(tmp_path)
+    ended = python(STOPPED, name, "release", plans("shift"), source, target, "--column", "x")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (code, "", "statveil: stopped.\n")
+    assert snapshot(tmp_path) == before
+
+
 FULL_DISK = """
     import json, resource, sys
     from pathlib import Path
