@@ -66,6 +66,15 @@ def content(path):
     return path.read_bytes() if path.exists() else None
 
 
+def table_of(path):
+    """The same for a table, but the rows of a workbook: its archive holds the time."""
+    if path.suffix != ".xlsx" or not path.exists():
+        return content(path)
+    import openpyxl
+
+    return list(openpyxl.load_workbook(path).active.values)
+
+
 @pytest.fixture(scope="module")
 def shim():
     """Sends a command line to a forked process with a fault at a step; gives what came of it."""
@@ -91,7 +100,7 @@ def shim():
 
 
 def pair(target):
-    return content(target), content(target.with_name(target.name + ".card.json"))
+    return table_of(target), content(target.with_name(target.name + ".card.json"))
 
 
 def interrupted_everywhere(shim, folder, format, fault, *, old, exchange=True):
@@ -134,7 +143,7 @@ def interrupted_everywhere(shim, folder, format, fault, *, old, exchange=True):
         if fault == "KILL" and state[0] not in (before[0], after[0]):
             assert not exchange, what  # a folder may be away for a moment where names cannot be exchanged
             assert target.is_dir() or state[0] is None, what
-        settled = state in (before, after) or (state[0] == after[0] and sv.verify_file(target).ok)
+        settled = state == before or (state[0] == after[0] and sv.verify_file(target).ok)
         if not settled:
             assert fault == "KILL", (what, found)
             if old:
@@ -429,7 +438,7 @@ def test_rows_that_the_engine_drops_are_noticed(cli, tmp_path, monkeypatch, form
     code, _, err = cli("release", tmp_path / "plan.json", source, target, "--column", "x")
     assert len(passes) > from_pass
     assert code == 2
-    assert "rows" in err
+    assert "rows could be read" in err
     assert not target.exists()
 
 
