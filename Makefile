@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint bench fuzz audit-tables audit-power false-alarms mechanism-tables docs clean
+.PHONY: help demo test test-slow test-faults lint bench fuzz audit-tables audit-power false-alarms mechanism-tables docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -23,6 +23,9 @@ test: $(READY) lint  ## lint, types, import directions, tests, doctests
 
 test-slow: $(READY)  ## the checks that take minutes
 	$(BIN)/python -m pytest -n 2 -m slow
+
+test-faults: $(READY)  ## every step of a release interrupted once, for each format and fault; races
+	$(BIN)/python -m pytest -n 2 -m faults
 
 lint: $(READY)  ## ruff, mypy --strict, import directions
 	$(BIN)/ruff check .

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import itertools
 import json
 import math
-import stat
 import tempfile
 from collections import Counter
 from fractions import Fraction
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -398,16 +395,24 @@ def test_finish_puts_the_quantiles_on_the_grid():
     assert released(prepared, blocks_of(column)).tolist() == [8.0, 1.0, 5.0]
 
 
-def test_files_are_private_and_go_with_the_map(tmp_path, monkeypatch):
+def test_files_never_have_a_name_and_go_with_the_map(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    blocks = blocks_of(stream(SEED, 7, 0).random(500))
-    prepared = in_files(blocks, quantile=quantile, seed=SEED)
-    (folder,) = tmp_path.iterdir()
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert [file.name for file in folder.iterdir()] == ["released"]  # the original values are gone already
-    assert Path(prepared.released.filename).parent == folder
-    del prepared
-    gc.collect()
+    blocks, seen = blocks_of(stream(SEED, 7, 0).random(500)), []
+
+    def looking(levels):
+        seen.append(list(tmp_path.iterdir()))
+        return quantile(levels)
+
+    made = []
+    monkeypatch.setattr(
+        tempfile, "TemporaryFile", lambda *a, make=tempfile.TemporaryFile, **k: made.append(make(*a, **k)) or made[-1]
+    )
+    prepared = in_files(blocks, quantile=looking, seed=SEED)
+    assert isinstance(prepared.released, np.memmap), "the column went by way of files"
+    assert len(made) > 2
+    assert all(file.closed for file in made)
+    assert seen
+    assert not any(seen), "a kill at any time leaves nothing"
     assert not list(tmp_path.iterdir())
     with pytest.raises(ColumnError, match="not finite"):
         in_files(blocks, quantile=lambda levels: np.where(levels > 0.9, math.inf, levels), seed=SEED)

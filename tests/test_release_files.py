@@ -25,8 +25,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import statveil as sv
+from statveil import disk
 from statveil.tables.blocks import BLOCK
 from statveil.tables.maps.affine import Affine
+from statveil.work_folder import work_folder_of
 
 SEED = 4_242_424_242
 ROWS = 300
@@ -273,7 +275,7 @@ def collide(plans, folder, kind):
         case "the record is the card":
             extra = ["--record", folder / "out.parquet.card.json"]
         case "the record is the temporary name":
-            extra = ["--record", folder / "out.parquet.partial"]
+            extra = ["--record", work_folder_of(target)]
         case "the record is inside the input folder":
             source = written(frame(), folder / "in")
             target, extra = folder / "out", ["--record", source / "r.json"]
@@ -288,10 +290,10 @@ def collide(plans, folder, kind):
             return ["release", plan, source, target, "--column", "x", "--overwrite"]
         case "the input folder is the temporary name":
             source = written(frame(), folder / "in")
-            source = source.rename(folder / "out.partial")
+            source = source.rename(work_folder_of(folder / "out"))
             target = folder / "out"
         case "the input is inside the temporary name":
-            inner = folder / "out.parquet.partial"
+            inner = work_folder_of(target)
             inner.mkdir()
             source = written(frame(), inner / "t.parquet")
     return ["release", plans("shift"), source, target, "--column", "x", "--overwrite", *extra]
@@ -336,7 +338,7 @@ def test_an_existing_output_is_kept_unless_told_otherwise(cli, tmp_path, plans, 
     done(*cli("release", plans("shift"), other, target, "--column", "x", "--overwrite"))
     assert read(target) == sv.release(PLANS["shift"], frame(seed=2)["x"].to_numpy()).tolist()
     done(*cli("verify", target))
-    assert not list(tmp_path.glob("*.partial"))
+    assert not list(tmp_path.glob(".*"))
 
 
 def test_a_dangling_link_is_something_that_is_there(cli, tmp_path, plans):
@@ -473,14 +475,14 @@ def test_an_output_that_cannot_be_renamed_leaves_the_old_one_and_its_card(cli, t
     if old:
         done(*cli("release", plans("shift"), source, target, "--column", "x"))
     other = written(frame(seed=2), tmp_path / "u.parquet")
-    replace = Path.replace
+    rename = disk._renameat2
 
-    def fail(self, to):
-        if Path(to) == target and self.name == "table":
+    def fail(path, to, flags):
+        if to == target and path.name.startswith("table"):
             raise PermissionError(1, "Operation not permitted")
-        return replace(self, to)
+        return rename(path, to, flags)
 
-    monkeypatch.setattr(Path, "replace", fail)
+    monkeypatch.setattr(disk, "_renameat2", fail)
     text = refused(cli, tmp_path, "release", plans("shift"), other, target, "--column", "x", "--overwrite")
     assert "Operation not permitted" in text
 
@@ -494,7 +496,7 @@ def test_a_link_to_a_folder_as_the_output_is_replaced_or_left_with_its_card(cli,
     code, *_ = cli("release", plans("shift"), other, target, "--column", "x", "--overwrite")
     assert code in (0, 2)
     done(*cli("verify", target))
-    assert not list(tmp_path.glob("*.partial"))
+    assert not list(tmp_path.glob(".*"))
 
 
 def test_an_interruption_while_the_old_folder_is_removed_loses_neither(cli, tmp_path, plans, monkeypatch):
@@ -539,7 +541,7 @@ def test_a_killed_run_leaves_one_partial_that_the_next_run_removes(cli, tmp_path
     ended = python(STOPPED, "SIGKILL", "release", plans("shift"), source, target, "--column", "x")
     assert ended.returncode == -signal.SIGKILL
     assert before.items() <= snapshot(tmp_path).items()
-    assert {path.name for path in tmp_path.iterdir()} - {source.name} <= {target.name + ".partial"}
+    assert {path.name for path in tmp_path.iterdir()} - {source.name} <= {work_folder_of(target).name}
     done(*cli("release", plans("shift"), source, target, "--column", "x"))
     assert {path.name for path in tmp_path.iterdir()} == {source.name, target.name, target.name + ".card.json"}
     done(*cli("verify", target))
@@ -548,13 +550,16 @@ def test_a_killed_run_leaves_one_partial_that_the_next_run_removes(cli, tmp_path
 KILLED_LATE = """
     import os, signal, sys
     from pathlib import Path
+    from statveil import disk
     from statveil.cli.main import run
-    replace, suffix = Path.replace, sys.argv.pop(1)
-    def stop(self, target):
-        if str(target).endswith(suffix):
-            os.kill(os.getpid(), signal.SIGKILL)
-        return replace(self, target)
-    Path.replace = stop
+    suffix = sys.argv.pop(1)
+    def stopped(rename):
+        def stop(path, target, *flags):
+            if str(target).endswith(suffix):
+                os.kill(os.getpid(), signal.SIGKILL)
+            return rename(path, target, *flags)
+        return stop
+    Path.replace, disk._renameat2 = stopped(Path.replace), stopped(disk._renameat2)
     run()
 """
 
@@ -565,7 +570,7 @@ def test_a_run_killed_before_a_renaming_leaves_nothing_that_the_next_run_does_no
     arguments = ["release", plans("shift"), source, target, "--column", "x", "--record", record]
     assert python(KILLED_LATE, suffix, *arguments).returncode == -signal.SIGKILL
     assert not target.exists()
-    assert len(list(tmp_path.glob("*.partial"))) + len(list(tmp_path.glob(".*"))) <= 1
+    assert {path.name for path in tmp_path.glob(".*")} <= {work_folder_of(path).name for path in (target, record)}
     done(*cli(*arguments))
     assert {path.name for path in tmp_path.iterdir()} == {"t.parquet", "out.parquet", "out.parquet.card.json", "r.json"}
 
@@ -576,6 +581,16 @@ def test_a_run_stopped_from_the_keyboard_says_so_and_leaves_nothing(tmp_path, pl
     before = snapshot(tmp_path)
     ended = python(STOPPED, "SIGINT", "release", plans("shift"), source, target, "--column", "x")
     assert sentence(ended.returncode, ended.stdout, ended.stderr) == "statveil: stopped.\n"
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129)])
+@pytest.mark.parametrize("format", ["t.parquet", "t.csv"])
+def test_a_run_that_is_told_to_end_cleans_up(tmp_path, plans, format, name, code):
+    source, target = written(frame(rows=BLOCK + 99), tmp_path / format), tmp_path / f"out-{format}"
+    before = snapshot(tmp_path)
+    ended = python(STOPPED, name, "release", plans("shift"), source, target, "--column", "x")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (code, "", "statveil: stopped.\n")
     assert snapshot(tmp_path) == before
 
 
@@ -1434,7 +1449,7 @@ def test_file_names_that_are_not_utf8_are_used_or_refused_in_a_sentence(tmp_path
         )
         assert ended.returncode in (0, 2), ended.stderr
         assert b"Traceback" not in ended.stderr
-    assert not list(tmp_path.glob("*.partial"))
+    assert not list(tmp_path.glob(".*"))
 
 
 # --- random tables ----------------------------------------------------------------------------------------------

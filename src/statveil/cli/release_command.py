@@ -6,6 +6,7 @@ import click
 
 from statveil.cli.options import echo_json, json_option
 from statveil.cli.progress import shown
+from statveil.cli.stopping import stoppable
 from statveil.plan_file import load_plan
 
 __all__ = ["command"]
@@ -49,7 +50,7 @@ def command(
     from statveil.tables.release_file import release_file
 
     plan = load_plan(plan_file)
-    with shown() as progress:
+    with stoppable(), shown() as progress:
         done = release_file(
             plan,
             source,

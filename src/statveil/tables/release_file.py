@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from statveil.errors import FileError
+from statveil.errors import FileError, StatveilError, TableError
 from statveil.planning import Plan
 from statveil.tables.blocks import Array
 from statveil.tables.card import card_path, make_card, read_card
 from statveil.tables.files import open_table
 from statveil.tables.files.opening import check_name
+from statveil.tables.files.table_file import TableFile
+from statveil.tables.fingerprint import Fingerprint, fingerprint, refuse_change, unchanged
+from statveil.tables.hashing import hash_file
 from statveil.tables.preparing import prepare
+from statveil.tables.publishing import publish, recover, table_in
 from statveil.tables.record import make_record, recorded_seed
 from statveil.tables.release import Release
 from statveil.tables.structure.group_search import Beside
-from statveil.whole_file import write_whole
+from statveil.tables.verify_content import content_checks
+from statveil.whole_file import is_special, put_whole, write_whole
+from statveil.work_folder import empty, work_folder, work_folder_of
 
-__all__ = ["Stage", "hash_file", "release_file"]
-
-_TABLE, _CARD, _OLD, _OLD_CARD = "table", "card", "old", "old.card"  # names inside the folder of a run
+__all__ = ["Stage", "release_file"]
 
 Stage = Callable[[str, int, int | None], None]
 """Told of progress: what is done (reading, writing), rows just done, rows in all where that is known."""
@@ -47,7 +50,8 @@ def release_file(
 ) -> Release:
     """Write ``target``, the table of ``source`` with one column released, and its card beside it.
 
-    The file is streamed, so it may be larger than memory. It is written as ``target.partial`` and renamed at the end.
+    The file is streamed, so it may be larger than memory. It is written in a folder of our own beside ``target``,
+    checked there as :func:`verify_file` would, and put in place at the end together with its card.
 
     Parameters
     ----------
@@ -63,18 +67,63 @@ def release_file(
         Where to keep the private record (readable by its owner only). A record of the same release that is there
         already lends its secret seed.
     overwrite : bool
-        Replace an existing ``target``.
+        Replace an existing ``target``, which must be a release: a table with its card beside it.
     protect : collection of path
         Other files that must not be written over, such as the plan's.
     progress : callable, optional
         Told of progress.
     """
     place, out = Path(source), Path(target)
+    before = fingerprint(place)
     table = open_table(place)
     private = None if record is None else Path(record)
-    _check_paths(place, out, private, [Path(path) for path in protect], overwrite)
-    table.position(column)
-    _clear(out)
+    _check_paths(place, out, private, [Path(path) for path in protect])
+    try:
+        with ExitStack() as held:
+            folder = held.enter_context(work_folder(out))
+            recover(folder, out)
+            _check_target(place, out, overwrite)
+            table.position(column)
+            keep = None if private is None else held.enter_context(_kept(private))
+            return _release(
+                plan,
+                table,
+                out,
+                folder=folder,
+                private=private,
+                keep=keep,
+                before=before,
+                column=column,
+                accept=accept,
+                round_digits=round_digits,
+                seed=seed,
+                shuffle=shuffle,
+                overwrite=overwrite,
+                progress=progress,
+            )
+    except OSError as error:
+        raise FileError(f"cannot write {target}: {error.strerror or error}.") from None
+
+
+def _release(
+    plan: Plan,
+    table: TableFile,
+    out: Path,
+    *,
+    folder: Path,
+    private: Path | None,
+    keep: Callable[[bytes], None] | None,
+    before: Fingerprint,
+    column: str,
+    accept: Collection[str],
+    round_digits: int | None,
+    seed: int | None,
+    shuffle: bool,
+    overwrite: bool,
+    progress: Stage,
+) -> Release:
+    """The release itself, in a work folder that nobody else uses."""
+    place = table.path
     sha256 = "" if private is None else hash_file(place)
     kept = None if private is None else recorded_seed(private, plan, column=column, sha256=sha256, shuffled=shuffle)
     if kept is not None and seed is not None:
@@ -89,27 +138,28 @@ def release_file(
     def read_beside(labels: Sequence[str] | None) -> Beside:
         return table.beside(column, labels=labels, progress=lambda rows: progress("reading", rows, table.rows))
 
-    prepared = prepare(
-        plan,
-        read,
-        column=column,
-        type=table.type_of(column),
-        accept=accept,
-        round_digits=round_digits,
-        seed=seed,
-        secret_seed=kept,
-        beside=read_beside,
-        shuffled=shuffle,
-    )
+    with unchanged(place, before):
+        prepared = prepare(
+            plan,
+            read,
+            column=column,
+            type=table.type_of(column),
+            accept=accept,
+            round_digits=round_digits,
+            seed=seed,
+            secret_seed=kept,
+            beside=read_beside,
+            shuffled=shuffle,
+        )
+    rows = table.rows
     facts = make_record(plan, prepared, column=column, sha256=sha256, shuffled=shuffle)
-    if private is not None:
+    if keep is not None:
         # before the table: a table whose seed is lost can never be made again
-        write_whole(private, _text(facts), private=True)
-    work = _partial(out)
-    try:
-        _make(work, out)
+        keep(_text(facts))
+    fresh = table_in(folder, out)
+    with unchanged(place, before):
         table.write(
-            work / _TABLE,
+            fresh,
             column,
             prepared.column_map,
             labels=prepared.labels,
@@ -117,44 +167,64 @@ def release_file(
             shuffle=prepared.seed if shuffle else None,
             progress=lambda rows: progress("writing", rows, table.rows),
         )
-        card = make_card(
-            plan,
-            column=column,
-            accepted=prepared.accepted,
-            round_digits=round_digits,
-            test_seed=prepared.test_seed,
-            shuffled=shuffle,
-            rows=prepared.rows,
-            sha256=hash_file(work / _TABLE),
-        )
-        write_whole(work / _CARD, _text(card))
-        _publish(work, out)
-    except BaseException:
-        _remove(work, out)
-        raise
+    card = make_card(
+        plan,
+        column=column,
+        accepted=prepared.accepted,
+        round_digits=round_digits,
+        test_seed=prepared.test_seed,
+        shuffled=shuffle,
+        rows=prepared.rows,
+        sha256=hash_file(fresh),
+    )
+    _check_written(fresh, plan, card, {rows, table.rows})
+    refuse_change(place, before)
+    publish(folder, out, _text(card), replace=overwrite)
     return Release(table=out, card=card, record=facts, notes=(*table.notes, *prepared.warnings))
 
 
-def hash_file(path: Path) -> str:
-    """SHA-256 of a file, or of a folder's files with their names."""
+@contextmanager
+def _kept(record: Path) -> Iterator[Callable[[bytes], None]]:
+    """How to write the record, which no other run can use meanwhile: two would draw two seeds, and one be lost."""
+    real = _real(record)
+    if is_special(real):
+        yield lambda content: write_whole(record, content, private=True)
+        return
+    with work_folder(real) as folder:
+        empty(folder)
+
+        def keep(content: bytes) -> None:
+            try:
+                put_whole(real, content, folder=folder, private=True)
+            except OSError as error:
+                raise FileError(f"cannot write {record}: {error.strerror or error}.") from None
+
+        yield keep
+
+
+def _check_written(path: Path, plan: Plan, card: dict[str, Any], rows: set[int | None]) -> None:
+    """Nothing is published that would not pass ``verify``, or has other rows than were read."""
     try:
-        if path.is_file():
-            with path.open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()
-        digest = hashlib.sha256()
-        for inner in sorted(entry for entry in path.rglob("*") if entry.is_file()):
-            digest.update(f"{inner.relative_to(path).as_posix()}\0{hash_file(inner)}\n".encode())
-        return digest.hexdigest()
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror or error}.") from None
+        written = open_table(path)
+        wrong = next((check.says for check in content_checks(written, plan, card) if not check.ok), None)
+    except StatveilError as error:
+        wrong = str(error).replace(f"{path.parent}{os.sep}", "")
+    else:
+        if wrong is None and rows != {written.rows}:
+            wrong = "It does not have as many rows as were read."
+    if wrong is not None:
+        raise TableError(
+            f"the written table does not pass its own check, so nothing was published. {wrong} The input may have "
+            "changed meanwhile, or lie at the edge of what the plan can release."
+        )
 
 
-def _check_paths(source: Path, target: Path, record: Path | None, protect: list[Path], overwrite: bool) -> None:
-    """Refuse to write over the input, over anything else that is there, or one output over another."""
+def _check_paths(source: Path, target: Path, record: Path | None, protect: list[Path]) -> None:
+    """Refuse to write over the input, or one output over another."""
     if not target.name:
         raise FileError(f"the output needs a name. Got {os.fspath(target)!r}.")
     check_name(target)
-    outputs = {"the output": target, "the temporary output": _partial(target), "the card": card_path(target)}
+    outputs = {"the output": target, "the temporary output": work_folder_of(target), "the card": card_path(target)}
     if record is not None:
         outputs["the record"] = record
     inputs = {"the input": source, **{f"the file {path.name}": path for path in protect}}
@@ -168,6 +238,13 @@ def _check_paths(source: Path, target: Path, record: Path | None, protect: list[
             raise FileError(
                 f"the output must have the input's format. Got {source.name} and {target.name}; use the same suffix."
             )
+    except (OSError, ValueError) as error:
+        raise _cannot_write(target, error) from None
+
+
+def _check_target(source: Path, target: Path, overwrite: bool) -> None:
+    """Refuse to write over anything that is there, but for an earlier release where that is asked for."""
+    try:
         if target.is_symlink():
             raise FileError(f"{target} is a link; name the file or folder itself.")
         if target.exists() and not overwrite:
@@ -175,11 +252,25 @@ def _check_paths(source: Path, target: Path, record: Path | None, protect: list[
         if target.exists() and target.is_dir() != source.is_dir():
             raise FileError(f"{target} exists and is {'a folder' if target.is_dir() else 'a file'}; give another name.")
         if card_path(target).exists():
-            read_card(target)  # a card of an earlier release may be replaced, any other file may not
+            card = read_card(target)  # a card of an earlier release may be replaced, any other file may not
+            if target.is_dir() and hash_file(target) != card.get("sha256"):
+                raise FileError(
+                    f"{target} is not the folder that its card was made for: files in it were changed, added or "
+                    "removed. Replacing it would delete them; move it away, or give another name."
+                )
+        elif target.exists():
+            raise FileError(
+                f"{target} exists and is no release: there is no card {card_path(target).name} beside it. Only a "
+                "release is replaced; move it away, or give another name."
+            )
     except (OSError, ValueError) as error:
-        if isinstance(error, FileError):
-            raise
-        raise FileError(f"cannot write {target}: {getattr(error, 'strerror', None) or error}.") from None
+        raise _cannot_write(target, error) from None
+
+
+def _cannot_write(target: Path, error: OSError | ValueError) -> FileError:
+    if isinstance(error, FileError):
+        return error
+    return FileError(f"cannot write {target}: {getattr(error, 'strerror', None) or error}.")
 
 
 def _check_apart(inputs: dict[str, Path], outputs: dict[str, Path]) -> None:
@@ -206,65 +297,6 @@ def _format(path: Path) -> str:
 
 def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
-
-
-def _partial(target: Path) -> Path:
-    """The folder in which everything is made ready: after a kill, the only thing that is left behind."""
-    return target.with_name(target.name + ".partial")
-
-
-def _make(work: Path, target: Path) -> None:
-    try:
-        work.mkdir()
-    except OSError as error:
-        raise FileError(f"cannot write {target}: {error.strerror or error}.") from None
-
-
-def _clear(target: Path) -> None:
-    """Remove what an earlier run left behind; an old folder that it had set aside comes back."""
-    work = _partial(target)
-    if (work / _OLD).exists() and not target.exists():
-        _restore(work, target)
-    _remove(work, target)
-
-
-def _publish(work: Path, target: Path) -> None:
-    """Put the table and its card in place: both new, or both as they were. A table is never there without its card."""
-    for path, place in ((target, work / _OLD), (card_path(target), work / _OLD_CARD)):
-        if path.exists():
-            _move(path, place)
-    try:
-        _move(work / _CARD, card_path(target))
-        _move(work / _TABLE, target)
-    except BaseException:
-        _remove(card_path(target), target)
-        _restore(work, target)
-        raise
-    _remove(work, target)
-
-
-def _restore(work: Path, target: Path) -> None:
-    """Put an old table and its card back."""
-    for path, place in ((work / _OLD, target), (work / _OLD_CARD, card_path(target))):
-        if path.exists():
-            _move(path, place)
-
-
-def _move(path: Path, target: Path) -> None:
-    try:
-        path.replace(target)
-    except OSError as error:
-        raise FileError(f"cannot write {target}: {error.strerror or error}.") from None
-
-
-def _remove(path: Path, target: Path) -> None:
-    try:
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
-    except OSError as error:
-        raise FileError(f"cannot write {target}: {error.strerror or error}.") from None
 
 
 def _text(value: dict[str, Any]) -> bytes:

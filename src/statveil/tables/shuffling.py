@@ -1,19 +1,21 @@
 """Rows in an order of the secret seed: each row has a random key, and the table is sorted by it.
 
-A table too long for memory is divided by key into parts, kept in a private folder, and each part is sorted by itself:
-the order is the same to the row.
+A table too long for memory is divided by key into parts, and each part is sorted by itself: the order is the same to
+the row. The parts lie in one file without a name, so that nothing is left behind however the process ends.
 """
 
 from __future__ import annotations
 
+import io
+import tempfile
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import IO
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from statveil.errors import FileError
 from statveil.tables.blocks import BLOCK
 from statveil.tables.maps.column_map import stream
 
@@ -56,44 +58,54 @@ def shuffled_frames(
     if parts == 1:
         yield from _sorted(list(frames))
         return
-    # Released rows lie in this folder, but in an order that is secret: only the owner can read it, and it is removed.
-    with TemporaryDirectory(prefix="statveil-", ignore_cleanup_errors=True) as name:
-        held = [_Part(Path(name) / str(number)) for number in range(parts)]
-        for frame, keys in frames:
-            part = np.minimum(keys // np.uint64(2**64 // parts), parts - 1).astype(np.int64)
-            order = np.argsort(part, kind="stable")
-            stops = np.cumsum(np.bincount(part, minlength=parts))
-            for number, chosen in enumerate(np.split(order, stops[:-1])):
-                if len(chosen):
-                    held[number].add(frame[chosen], keys[chosen])
-        for one in held:
-            yield from _sorted(one.read())
+    # Rows and keys together tell the original order, so nobody may find this file after a kill.
+    try:
+        with tempfile.TemporaryFile() as file:
+            held = [_Part(file) for _ in range(parts)]
+            for frame, keys in frames:
+                part = np.minimum(keys // np.uint64(2**64 // parts), parts - 1).astype(np.int64)
+                order = np.argsort(part, kind="stable")
+                stops = np.cumsum(np.bincount(part, minlength=parts))
+                for number, chosen in enumerate(np.split(order, stops[:-1])):
+                    if len(chosen):
+                        held[number].add(frame[chosen], keys[chosen])
+            for one in held:
+                yield from _sorted(one.read())
+    except OSError as error:
+        raise FileError(
+            f"cannot write to the folder for temporary files: {error.strerror or error}. Set TMPDIR to another folder."
+        ) from None
 
 
 class _Part:
-    """The rows of one range of keys: the latest in memory, the others in files."""
+    """The rows of one range of keys: the latest in memory, the others in a file that all parts share."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._folder.mkdir()
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
         self._waiting: list[tuple[pl.DataFrame, Keys]] = []
-        self._rows = self._files = 0
+        self._rows = 0
+        self._places: list[tuple[int, int, int]] = []
+        """Where pieces begin in the file, and the bytes of their keys and of their rows."""
 
     def add(self, frame: pl.DataFrame, keys: Keys) -> None:
         self._waiting.append((frame, keys))
         self._rows += len(frame)
         if self._rows >= _FLUSHED:
-            joined = pl.concat([frame for frame, _ in self._waiting])
-            joined.write_ipc(self._folder / f"{self._files}.arrow", compression="uncompressed")
-            np.save(self._folder / f"{self._files}.npy", np.concatenate([keys for _, keys in self._waiting]))
-            self._waiting, self._rows, self._files = [], 0, self._files + 1
+            rows = io.BytesIO()
+            pl.concat([frame for frame, _ in self._waiting]).write_ipc(rows, compression="uncompressed")
+            joined = np.concatenate([keys for _, keys in self._waiting]).tobytes()
+            self._places.append((self._file.seek(0, io.SEEK_END), len(joined), rows.tell()))
+            self._file.write(joined)
+            self._file.write(rows.getbuffer())
+            self._waiting, self._rows = [], 0
 
     def read(self) -> list[tuple[pl.DataFrame, Keys]]:
         """All rows."""
         found = []
-        for number in range(self._files):
-            place = self._folder / f"{number}.arrow"
-            found.append((pl.read_ipc(place), np.load(place.with_suffix(".npy"))))
+        for start, keys, rows in self._places:
+            self._file.seek(start)
+            held = np.frombuffer(self._file.read(keys), dtype=np.uint64)
+            found.append((pl.read_ipc(io.BytesIO(self._file.read(rows))), held))
         return [*found, *self._waiting]
 
 

@@ -3,40 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from statveil.contradictions import contradictions
 from statveil.errors import FileError, StatveilError
 from statveil.planning import Plan
-from statveil.problem.secrets.quantile import Quantile
-from statveil.tables.blocks import Array, Blocks
 from statveil.tables.card import VERSION, card_path, make_card, plan_of, read_card
-from statveil.tables.estimate import estimate, own_statistic, shares_of
-from statveil.tables.files import TableFile, open_table
-from statveil.tables.maps.build import model_values
-from statveil.tables.measure import measure
-from statveil.tables.preparing import column_labels, count_categories, valid_digits
-from statveil.tables.release_file import hash_file
-from statveil.tables.rounding_digits import rounded
-from statveil.tables.verification import Verifier, precision
+from statveil.tables.files import open_table
+from statveil.tables.hashing import hash_file
+from statveil.tables.preparing import valid_digits
+from statveil.tables.publishing import interrupted
+from statveil.tables.verify_content import Check, content_checks
 
 __all__ = ["Check", "Verified", "verify_file"]
-
-_MOST_SORTED = 2**22
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One thing that was looked at."""
-
-    name: str
-    ok: bool
-    says: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +47,8 @@ def verify_file(path: str | os.PathLike[str]) -> Verified:
     except (OSError, ValueError) as error:
         raise FileError(f"cannot read {place}: {getattr(error, 'strerror', None) or error}.") from None
     if not there:
-        raise FileError(f"cannot read {place}: No such file or directory.")
+        stopped = f" {_STOPPED}" if place.name and interrupted(place) else ""
+        raise FileError(f"cannot read {place}: No such file or directory.{stopped}")
     card = read_card(place)
     plan = plan_of(card, card_path(place).name)
     same = hash_file(place) == card.get("sha256")
@@ -76,18 +58,21 @@ def verify_file(path: str | os.PathLike[str]) -> Verified:
             ok=same,
             says="The file is the one that the card was made for."
             if same
-            else "The file was changed after its card was made, or the card belongs to another file.",
+            else "The file was changed after its card was made, or the card belongs to another file."
+            + (f" {_STOPPED}" if interrupted(place) else ""),
         )
     ]
     checks.append(_card(card, plan))
     if not same:  # a damaged file can upset the engine, and the answer is known
         return Verified(checks=tuple(checks))
     try:
-        checks += _content(open_table(place), plan, card)
+        checks += content_checks(open_table(place), plan, card)
     except StatveilError as error:
         checks.append(Check(name="column", ok=False, says=str(error)))
     return Verified(checks=tuple(checks))
 
+
+_STOPPED = "A release to this name was stopped half way; a new run of 'statveil release' to it puts the old pair back."
 
 _FACTS = ("column", "mode", "declared", "rounded_to_digits", "test_seed", "plan")
 """What a card of any version holds besides words."""
@@ -126,94 +111,3 @@ def _card(card: dict[str, Any], plan: Plan) -> Check:
     if earlier and not wrong:
         says = "The card's facts are its plan's; its words, of an earlier version, were not compared."
     return Check(name="card", ok=not wrong, says=says)
-
-
-def _content(table: TableFile, plan: Plan, card: dict[str, Any]) -> Iterator[Check]:
-    column = str(card.get("column"))
-    table.position(column)
-    found = table.type_of(column)
-    labels = column_labels(plan, column, found)
-
-    def blocks() -> Iterator[Array]:
-        return table.blocks(column, labels=labels)
-
-    if labels is not None:
-        counts = count_categories(blocks, len(labels))
-        yield Check(name="structure", ok=True, says="Every category is one that the plan lists.")
-        yield from _rows(card, int(counts.sum()))
-        params = shares_of(tuple(param.name for param in plan.problem.family.params), counts)
-        again = plan.nearest(params)
-        gap = abs(float(again.secret) - float(plan.problem.secret_of(params)))
-        yield _released(gap <= 1 / max(int(counts.sum()), 1))
-        return
-    verifier = Verifier(plan, bits=found.bits)
-    secret = plan.problem.secret
-    measured = measure(blocks, alpha=secret.alpha if isinstance(secret, Quantile) else None, watch=verifier.watch)
-    try:
-        verifier.check_declared(column)
-        yield Check(name="structure", ok=True, says="The column has the declared structure.")
-        yield from _rows(card, measured.rows)
-    except StatveilError as error:
-        yield Check(name="structure", ok=False, says=str(error))
-        return
-    statistic = own_statistic(plan.problem, measured, verifier.share)
-    digits = card.get("rounded_to_digits")
-    if valid_digits(digits) and not all(np.array_equal(b, rounded(b, digits), equal_nan=True) for b in blocks()):
-        yield Check(name="rounding", ok=False, says=f"The column is not rounded to {digits} digits, as the card says.")
-    if plan.mode == "rank":  # before anything that asks for the column's own statistic, which is only near the model's
-        yield _released(_is_model(plan, blocks, measured.rows, statistic))
-        return
-    try:
-        params = estimate(plan.problem, measured, statistic)
-        again = plan.nearest(params)
-    except StatveilError:
-        yield _released(False)
-        return
-    size = max(abs(statistic), float(np.abs(again.secret)), plan.problem.tolerance)
-    slack = 1e-5 * size if precision(verifier.sampler.values, found.bits, ()) == 24 else 1e-9 * size
-    if plan.mode in ("unit", "jitter", "smooth"):
-        slack += 0.5 * (plan.problem.known.step or 1.0) / measured.rows
-    if plan.mode in ("shift", "scale", "affine"):  # 32-bit originals were smeared over their cells
-        slack += 2.0**-23 * max(abs(measured.minimum), abs(measured.maximum))
-    if valid_digits(card.get("rounded_to_digits")):
-        slack += 10.0 ** -card["rounded_to_digits"]
-    yield _released(abs(float(again.secret) - statistic) <= slack)
-
-
-def _rows(card: dict[str, Any], rows: int) -> Iterator[Check]:
-    """A card says what its checks cannot see in so many rows, so it must be that many."""
-    if card.get("rows") not in (None, rows):
-        yield Check(
-            name="rows", ok=False, says=f"The column has {rows} rows with a value, not as many as its card says."
-        )
-
-
-def _is_model(plan: Plan, blocks: Blocks, rows: int, statistic: float) -> bool:
-    """Whether the column consists of the quantiles of a model that the plan releases."""
-    choices = _releases(plan)
-    if choices is None or rows > _MOST_SORTED:
-        return True  # a continuum of releases, or too many rows to sort: not looked at
-    values = np.sort(np.concatenate([block[np.isfinite(block)] for block in blocks()]))
-    levels = (np.arange(rows) + 0.5) / rows
-    nearest = sorted(choices, key=lambda params: abs(float(plan.problem.secret_of(params)) - statistic))
-    slack = 1e-6 * max(float(np.abs(values).max()), plan.problem.tolerance)
-    return any(bool(np.all(np.abs(values - model_values(plan, params)(levels)) <= slack)) for params in nearest[:200])
-
-
-def _releases(plan: Plan) -> list[dict[str, float]] | None:
-    """Every parameter that the plan can release; ``None`` where there is a continuum."""
-    levels, box = plan.mechanism.levels, plan.problem.box
-    if levels is None or len(box.free) != 1:
-        return None
-    known = {other: axis.low for other, axis in box.axes.items() if axis.known}
-    return [{**known, box.free[0]: float(level)} for level in levels]
-
-
-def _released(ok: bool) -> Check:
-    return Check(
-        name="statistic",
-        ok=ok,
-        says="The column's statistic is one that the plan releases."
-        if ok
-        else "The column's statistic is none that the plan releases: the column was changed, or it has another plan.",
-    )

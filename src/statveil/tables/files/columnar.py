@@ -181,10 +181,18 @@ class ColumnarFile(ColumnarParts):
         """Batches of rows in order."""
         # by number: a name such as "*" or "^a.*$" would be taken for a pattern
         scan = self._scan() if column is None else self._scan().select(pl.nth(self.position(column)))
+        rows = 0
         try:
-            yield from scan.collect_batches(maintain_order=True, chunk_size=BLOCK, engine="streaming")
+            for batch in scan.collect_batches(maintain_order=True, chunk_size=BLOCK, engine="streaming"):
+                rows += len(batch)
+                yield batch
         except _ENGINE_FAILURES as error:
             raise cannot_read(self.path, error, self.what) from None
+        if rows != self.rows:  # the batches just end where a thread of the engine fails on damaged data
+            raise FileError(
+                f"cannot read {self.path}: {rows} rows could be read, but it says that it has {self.rows}; it is "
+                "damaged. Write it again with the program that made it."
+            )
 
     def _sink_rows(
         self, frames: Iterator[pl.DataFrame], target: Path, column: str, whole: bool, labels: Sequence[str] | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import warnings
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -232,6 +233,7 @@ class ExcelFile(TableFile):
         book = _openpyxl().Workbook(write_only=True)
         sheet = book.create_sheet(self._title)
         try:
+            _gather(sheet, target.with_name(target.name + ".sheet"))
             sheet.append(list(self.names))
             for row in rows:
                 sheet.append([written_cell(sheet, cell, value, number_format) for cell, value in row])
@@ -321,6 +323,14 @@ def _holds_formula(archive: zipfile.ZipFile, name: str) -> bool:
                 return True
             tail = text[-3:]
     return False
+
+
+def _gather(sheet: Any, path: Path) -> None:
+    """Have openpyxl gather the sheet here: in the common temporary folder a kill would leave it for good."""
+    writing = importlib.import_module("openpyxl.worksheet._writer")
+    writing.ALL_TEMP_FILES.append(os.fspath(path))  # which openpyxl removes at the end
+    sheet._writer = writing.WorksheetWriter(sheet, out=os.fspath(path))
+    sheet._writer.write_top()
 
 
 def _remove_temporary(sheet: Any) -> None:

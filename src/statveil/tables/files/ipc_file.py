@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import ClassVar
 
 import polars as pl
@@ -21,6 +25,49 @@ class IpcFile(ColumnarFile):
     def _scan(self) -> pl.LazyFrame:
         return pl.scan_ipc(self.path, glob=False, hive_partitioning=False)
 
+    def _read(self, column: str | None) -> Iterator[pl.DataFrame]:
+        with _not_mapped():
+            yield from super()._read(column)
+
     def _sink(self, frame: pl.LazyFrame, target: Path) -> None:
         # the oldest layout and Feather's own compression: what every reader of such files understands
         frame.sink_ipc(target, compression="lz4", compat_level=pl.CompatLevel.oldest())
+
+
+_SETTING = "POLARS_FORCE_ASYNC"
+_lock = Lock()
+_passes = 0
+
+
+@contextmanager
+def _not_mapped() -> Iterator[None]:
+    """Have the engine read such files piece by piece.
+
+    It maps them into memory otherwise, and a process that touches a mapped file which someone has cut short is ended by
+    the system (SIGBUS), without a word. Reading says that it failed.
+    """
+    _count_pass(1)
+    try:
+        yield
+    finally:
+        _count_pass(-1)
+
+
+def _count_pass(step: int) -> None:
+    """Passes may overlap: the first sets the engine's switch, the last sets it back."""
+    global _passes
+    with _lock:
+        before, _passes = _passes, _passes + step
+        if before and _passes:
+            return
+        if _passes:
+            _saved[:] = [os.environ.get(_SETTING)]
+            os.environ[_SETTING] = "1"
+        elif _saved[0] is None:
+            os.environ.pop(_SETTING, None)
+        else:
+            os.environ[_SETTING] = _saved[0]
+        pl.Config.reload_env_vars()
+
+
+_saved: list[str | None] = [None]

@@ -1,18 +1,18 @@
 """A row keeps only its rank: the i-th smallest of n gets the public quantile of (i - 1/2) / n.
 
 Ties are put in order by secret random keys, so equal rows become different rows of the public shape. A column too long
-for memory is cut by value into runs, one file each in a private folder that is removed together with the map.
+for memory is cut by value into runs, one file each. These files have no name, so that nothing of the column is left
+behind however the process ends.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
-import weakref
+import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 import numpy as np
@@ -112,11 +112,10 @@ def _sorted_in_memory(blocks: Blocks, *, rows: int, seed: int, released: Release
     return result
 
 
-def _sorted_in_files(blocks: Blocks, *, rows: int, cuts: _Cuts, seed: int, released: Released, folder: Path) -> Array:
+def _sorted_in_files(blocks: Blocks, *, rows: int, cuts: _Cuts, seed: int, released: Released) -> Array:
     runs = len(cuts.values) + 1
-    files = [folder / f"run{number}" for number in range(runs)]
     with ExitStack() as opened:
-        handles = [opened.enter_context(file.open("wb")) for file in files]
+        files = [opened.enter_context(tempfile.TemporaryFile()) for _ in range(runs)]
         start = 0
         for index, block in enumerate(blocks()):
             finite = np.isfinite(block)
@@ -127,22 +126,34 @@ def _sorted_in_files(blocks: Blocks, *, rows: int, cuts: _Cuts, seed: int, relea
             records["value"], records["key"] = values, keys
             records = records[np.argsort(run, kind="stable")]  # stable: the rows of a run stay in the column's order
             stops = np.cumsum(np.bincount(run, minlength=runs))
-            for handle, cut in zip(handles, np.split(records, stops[:-1]), strict=True):
-                handle.write(cut.tobytes())
+            for file, cut in zip(files, np.split(records, stops[:-1]), strict=True):
+                file.write(cut.tobytes())
             start += len(values)
-    result: Array = np.memmap(folder / "released", dtype=np.float64, mode="w+", shape=(rows,))
-    below = 0
-    for file in files:
-        records = np.fromfile(file, dtype=_RECORD)
-        file.unlink()
-        order = _ordered(np.ascontiguousarray(records["value"]), np.ascontiguousarray(records["key"]))
-        row = np.ascontiguousarray(records["row"])
-        del records
-        part = np.empty(len(row))
-        part[order] = released(below, len(row))
-        result[row] = part  # the rows of a run go up, so this walks through the file once
-        below += len(row)
+        if start != rows:
+            raise _changed()
+        result = _mapped(rows)
+        below = 0
+        for file in files:
+            file.seek(0)
+            records = np.fromfile(file, dtype=_RECORD)
+            file.close()  # which frees its room
+            order = _ordered(np.ascontiguousarray(records["value"]), np.ascontiguousarray(records["key"]))
+            row = np.ascontiguousarray(records["row"])
+            del records
+            part = np.empty(len(row))
+            part[order] = released(below, len(row))
+            result[row] = part  # the rows of a run go up, so this walks through the file once
+            below += len(row)
     return result
+
+
+def _mapped(rows: int) -> Array:
+    """Room for the released column in a file without a name, which goes when the array does."""
+    with tempfile.TemporaryFile() as file:
+        if hasattr(os, "posix_fallocate"):  # all of it now: a mapped file that finds the disk full is a crash
+            os.posix_fallocate(file.fileno(), 0, rows * 8)
+        mapped: Array = np.memmap(file, dtype=np.float64, mode="w+", shape=(rows,))
+        return mapped
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -154,7 +165,7 @@ class Rank(ColumnMap):
     starts: Places
     """Finite rows before each block, and before the end."""
     released: Array
-    """By finite row: in memory, or a file of the private folder."""
+    """By finite row: in memory, or in a file without a name."""
 
     def block(self, values: Array, index: int) -> Array:
         finite = np.isfinite(values)
@@ -176,17 +187,14 @@ def _changed() -> ColumnError:
     )
 
 
-def _private_folder(rows: int) -> TemporaryDirectory[str]:
-    """A folder that only its owner can read, on a disk with room enough (a mapped file on a full disk is a crash)."""
+def _check_room(rows: int) -> None:
+    """Refuse before the work where the disk for temporary files has too little room."""
     needed = rows * (_RECORD.itemsize + 8)
-    folder = TemporaryDirectory(prefix="statveil-", ignore_cleanup_errors=True)
-    if shutil.disk_usage(folder.name).free < needed:
-        folder.cleanup()
+    if shutil.disk_usage(tempfile.gettempdir()).free < needed:
         raise FileError(
             f"the folder for temporary files has less than the {needed / 1e9:.1f} GB free that ranking a long column "
             "needs. Free some space, or set TMPDIR to a folder on a larger disk."
         )
-    return folder
 
 
 def prepare_rank(
@@ -255,12 +263,11 @@ def prepare_rank(
     if rows <= in_memory:
         return Rank(starts=starts, released=_sorted_in_memory(blocks, rows=rows, seed=seed, released=released))
     cuts = _cuts(np.concatenate(sampled), np.concatenate(sampled_keys), min(_RUNS, -(-rows // _RUN)))
-    folder = _private_folder(rows)
     try:
-        result = _sorted_in_files(blocks, rows=rows, cuts=cuts, seed=seed, released=released, folder=Path(folder.name))
-        prepared = Rank(starts=starts, released=result)
-    except BaseException:
-        folder.cleanup()
-        raise
-    weakref.finalize(prepared, folder.cleanup)
-    return prepared
+        _check_room(rows)
+        result = _sorted_in_files(blocks, rows=rows, cuts=cuts, seed=seed, released=released)
+    except OSError as error:
+        raise FileError(
+            f"cannot write to the folder for temporary files: {error.strerror or error}. Set TMPDIR to another folder."
+        ) from None
+    return Rank(starts=starts, released=result)

@@ -1,0 +1,24 @@
+"""The hash of a table on the disk, file or folder."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from statveil.errors import FileError
+
+__all__ = ["hash_file"]
+
+
+def hash_file(path: Path) -> str:
+    """SHA-256 of a file, or of a folder's files with their names."""
+    try:
+        if path.is_file():
+            with path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.sha256()
+        for inner in sorted(entry for entry in path.rglob("*") if entry.is_file()):
+            digest.update(f"{inner.relative_to(path).as_posix()}\0{hash_file(inner)}\n".encode())
+        return digest.hexdigest()
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror or error}.") from None
