@@ -10,6 +10,7 @@ from typing import Any
 
 from statveil.errors import FileError, StatveilError
 from statveil.mechanisms.cells import Cells
+from statveil.plan_file import DAMAGE, damage
 from statveil.planning import Plan
 from statveil.rounding import shown_up
 from statveil.tables.maps.build import RANDOM_MODES
@@ -100,9 +101,8 @@ def plan_of(card: dict[str, Any], source: str) -> Plan:
         return Plan.from_json(data)
     except StatveilError as error:
         raise FileError(f"the plan on {source} is damaged: {error}") from None
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
-        what = f"missing {error}" if isinstance(error, KeyError) else "a value of the wrong kind"
-        raise FileError(f"the plan on {source} is damaged ({what}).") from None
+    except DAMAGE as error:
+        raise FileError(f"the plan on {source} is damaged ({damage(error)}).") from None
 
 
 def _but(plan: Plan, accepted: tuple[str, ...]) -> str:
