@@ -6,12 +6,12 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from statveil.contradictions import contradictions
 from statveil.errors import FileError, PlanFileError, StatveilError
 from statveil.planning import Plan
+from statveil.small_file import read_small
 from statveil.whole_file import write_whole
 
 __all__ = ["DAMAGE", "FORMAT", "VERSION", "damage", "dump_plan", "load_plan", "parse_plan", "save_plan"]
@@ -88,11 +88,13 @@ def _same(one: Any, two: Any) -> bool:
 def load_plan(path: str | os.PathLike[str]) -> Plan:
     """Read a plan file."""
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        text = read_small(path)
     except UnicodeDecodeError:
         raise PlanFileError(f"{path} is not a statveil plan (not UTF-8 text).") from None
     except OSError as error:
         raise PlanFileError(f"cannot read {path}: {error.strerror or error}.") from None
+    except FileError as error:
+        raise PlanFileError(str(error)) from None
     return parse_plan(text, source=str(path))
 
 
