@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
+from statveil.contradictions import contradictions
 from statveil.errors import FileError, PlanFileError, StatveilError
 from statveil.planning import Plan
+from statveil.small_file import read_small
 from statveil.whole_file import write_whole
 
-__all__ = ["FORMAT", "VERSION", "dump_plan", "load_plan", "parse_plan", "save_plan"]
+__all__ = ["DAMAGE", "FORMAT", "VERSION", "damage", "dump_plan", "load_plan", "parse_plan", "save_plan"]
 
 FORMAT = "statveil-plan"
 VERSION = 1
+DAMAGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, RecursionError)
+"""What reading a file ends in that someone or something damaged."""
+
+
+def damage(error: Exception) -> str:
+    """What is wrong with a damaged file, in a few words."""
+    return f"missing {error}" if isinstance(error, KeyError) else "a value of the wrong kind"
 
 
 def dump_plan(plan: Plan) -> str:
@@ -46,22 +56,45 @@ def parse_plan(text: str, *, source: str = "the plan") -> Plan:
             f"{source} has schema version {version}; this statveil reads up to {VERSION}. Upgrade statveil to use it."
         )
     try:
-        return Plan.from_json(data)
+        plan = Plan.from_json(data)
     except StatveilError as error:
         raise PlanFileError(f"{source} is damaged: {error}") from None
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
-        what = f"missing {error}" if isinstance(error, KeyError) else "a value of the wrong kind"
-        raise PlanFileError(f"{source} is damaged ({what}); make it anew with 'statveil plan'.") from None
+    except DAMAGE as error:
+        raise PlanFileError(f"{source} is damaged ({damage(error)}); make it anew with 'statveil plan'.") from None
+    # a number that someone wrote into the file would stand on a public card
+    wrong = contradictions(plan) or _other_words(plan, data)
+    if wrong:
+        raise PlanFileError(
+            f"{source} was changed, or made by an earlier version that accounted for it otherwise: {'; '.join(wrong)}. "
+            "Make it anew with 'statveil plan'."
+        )
+    return plan
+
+
+def _other_words(plan: Plan, data: Mapping[str, Any]) -> list[str]:
+    """Numbers of the file that follow from its other parts, and do not."""
+    implied = plan.to_json()
+    # plans from before these were reported have none of them
+    names = [name for name in ("efficiency", "efficiency_optimum", "randomised", "bin", "slope") if name in data]
+    return [f"its {name!r} is another one" for name in names if not _same(data[name], implied[name])]
+
+
+def _same(one: Any, two: Any) -> bool:
+    if isinstance(one, bool) or isinstance(two, bool) or not isinstance(one, int | float) or two is None:
+        return one is two
+    return math.isclose(one, two, rel_tol=1e-9)
 
 
 def load_plan(path: str | os.PathLike[str]) -> Plan:
     """Read a plan file."""
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        text = read_small(path)
     except UnicodeDecodeError:
         raise PlanFileError(f"{path} is not a statveil plan (not UTF-8 text).") from None
     except OSError as error:
         raise PlanFileError(f"cannot read {path}: {error.strerror or error}.") from None
+    except FileError as error:
+        raise PlanFileError(str(error)) from None
     return parse_plan(text, source=str(path))
 
 

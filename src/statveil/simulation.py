@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 _NODES = 129
 _BATCH = 10_000
 _LEARN = (200_000, 2_000_000)
-_MOST_TRIALS = 1_000_000_000
+_MOST_TRIALS = 10_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

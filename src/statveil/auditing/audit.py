@@ -33,6 +33,8 @@ from statveil.tables.structure.findings import find_structure
 __all__ = ["MOST_TRIALS", "PRIVATE", "Audit", "Finding", "audit"]
 
 PRIVATE = "PRIVATE: computed from the original table. Do not publish."
+_NEVER = 1_000_000
+"""More trials would not end within days."""
 MOST_TRIALS = 2_000
 """By default an audit that stays undecided ends after so many trials."""
 
@@ -179,10 +181,10 @@ def audit(
         Told of progress.
     """
     chosen = _chosen(attackers)
-    if isinstance(trials, bool) or not isinstance(trials, int) or trials < LEAST_TRIALS:
+    if isinstance(trials, bool) or not isinstance(trials, int) or not LEAST_TRIALS <= trials <= _NEVER:
         raise ProblemError(
-            f"an audit needs at least {LEAST_TRIALS} trials for its rates to mean something, as a whole number. "
-            f"Got {trials!r}."
+            f"an audit needs at least {LEAST_TRIALS} trials for its rates to mean something, as a whole number, and at "
+            f"most {_NEVER:,}. Got {trials!r}."
         )
     before = _in_released_order(read_table(original, column=column, plan=plan), plan, record)
     after = read_table(released, column=column, plan=plan)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import click
 
-from statveil.cli.options import echo_json, json_option
+from statveil.cli.options import Once, echo_json, json_option
 from statveil.cli.parsing import parse_point
+from statveil.cli.terminal import echo
 from statveil.errors import ProblemError
 from statveil.plan_file import load_plan
 
 __all__ = ["command"]
 
 
-@click.command("apply")
+@click.command("apply", cls=Once)
 @click.argument("plan_file", metavar="PLAN")
 @click.option("--at", required=True, metavar="NAME=X,...", help="The parameter, as in mu=103,sigma=7.")
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="For a randomised plan: must stay secret.")
@@ -31,5 +32,5 @@ def command(plan_file: str, at: str, seed: int | None, as_json: bool) -> None:
     if as_json:
         echo_json({"released": released, "secret": float(done.secret)})
         return
-    click.echo("released: " + ", ".join(f"{name} = {value:.10g}" for name, value in released.items()))
-    click.echo(f"secret at the release: {float(done.secret):.10g}")
+    echo("released: " + ", ".join(f"{name} = {value:.10g}" for name, value in released.items()))
+    echo(f"secret at the release: {float(done.secret):.10g}")

@@ -6,15 +6,16 @@ import sys
 
 import click
 
-from statveil.cli.options import echo_json, json_option
+from statveil.cli.options import Once, echo_json, json_option
 from statveil.cli.parsing import parse_knowledge
 from statveil.cli.progress import shown
+from statveil.cli.terminal import echo
 from statveil.plan_file import load_plan
 
 __all__ = ["command"]
 
 
-@click.command("audit")
+@click.command("audit", cls=Once)
 @click.argument("plan_file", metavar="PLAN")
 @click.argument("original", metavar="ORIGINAL")
 @click.argument("released", metavar="RELEASED")
@@ -80,11 +81,11 @@ def command(
     if as_json:
         echo_json(found.to_json())
     else:
-        click.echo(describe_audit(found))
+        echo(describe_audit(found))
         if output is not None:
-            click.echo(f"Written to {output} (private).")
+            echo(f"Written to {output} (private).")
     if found.verdict == "undecided":
-        click.echo(
+        echo(
             f"Undecided after {found.trials:,} trials: an attacker may hit up to {found.up_to:.3f} of the time. "
             f"Allow more of them, such as --trials {4 * found.trials}.",
             err=True,

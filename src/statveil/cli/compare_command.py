@@ -6,15 +6,16 @@ import re
 
 import click
 
-from statveil.cli.options import echo_json, json_option
+from statveil.cli.options import Once, echo_json, json_option
 from statveil.cli.parsing import parse_family, parse_number, parse_priors, parse_secret
 from statveil.cli.progress import shown
+from statveil.cli.terminal import echo
 from statveil.errors import ProblemError
 
 __all__ = ["command"]
 
 
-@click.command("compare")
+@click.command("compare", cls=Once)
 @click.argument("table", metavar="TABLE")
 @click.option("--column", required=True, metavar="NAME", help="The column.")
 @click.option("--secret", required=True, metavar="S", help="mean, std or quantile:A.")
@@ -94,9 +95,9 @@ def command(
     if as_json:
         echo_json(found.to_json())
         return
-    click.echo(describe_comparison(found))
+    echo(describe_comparison(found))
     if output is not None:
-        click.echo(f"Written to {output} (private).")
+        echo(f"Written to {output} (private).")
 
 
 def _bins(text: str) -> list[int]:

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from statveil.cli.options import echo_json, grid_options, json_option, problem_from, problem_options
+from statveil.cli.options import Once, echo_json, grid_options, json_option, problem_from, problem_options
 from statveil.cli.progress import line_shown
+from statveil.cli.terminal import echo
 from statveil.design.frontier import FRONTIER_METHODS, frontier
 from statveil.report.chart import check_suffix, save_frontier
 from statveil.rounding import shown_up
@@ -15,7 +16,7 @@ from statveil.rounding import shown_up
 __all__ = ["command"]
 
 
-@click.command("frontier")
+@click.command("frontier", cls=Once)
 @problem_options
 @click.option(
     "--methods",
@@ -49,13 +50,13 @@ def command(
         echo_json(found.to_json())
         return
     if output is not None:
-        click.echo(f"Written to {output}.")
+        echo(f"Written to {output}.")
         return
     shown = found.points[:: max(1, len(found.points) // 30)]
-    click.echo(
+    echo(
         f"{'method':<13}{'distortion':>14}{'risk':>10}{'cells':>8}   (lower is better for both; --json has all points)"
     )
     for point in shown:
         cells = "-" if point["grid"] is None else point["grid"]
         distortion, risk = shown_up(point["distortion"]), shown_up(point["risk"], 4)
-        click.echo(f"{point['method']:<13}{distortion:>14}{risk:>10}{cells:>8}")
+        echo(f"{point['method']:<13}{distortion:>14}{risk:>10}{cells:>8}")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import click
 
-from statveil.cli.options import echo_json, json_option
+from statveil.cli.options import Once, echo_json, json_option
 from statveil.cli.progress import shown
+from statveil.cli.terminal import echo
 
 __all__ = ["command"]
 
 
-@click.command("inspect")
+@click.command("inspect", cls=Once)
 @click.argument("table", metavar="IN")
 @click.option("--column", metavar="NAME", help="One column; all if left out.")
 @json_option
@@ -24,4 +25,4 @@ def command(table: str, column: str | None, as_json: bool) -> None:
     if as_json:
         echo_json(found.to_json())
         return
-    click.echo(describe_inspection(found))
+    echo(describe_inspection(found))

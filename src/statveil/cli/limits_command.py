@@ -6,15 +6,16 @@ from typing import Any
 
 import click
 
-from statveil.cli.options import echo_json, json_option, problem_from, problem_options
+from statveil.cli.options import Once, echo_json, json_option, problem_from, problem_options
 from statveil.cli.parsing import parse_number
+from statveil.cli.terminal import echo
 from statveil.planning import limits
 from statveil.rounding import shown_down
 
 __all__ = ["command"]
 
 
-@click.command("limits")
+@click.command("limits", cls=Once)
 @problem_options
 @click.option("--max-risk", metavar="T", help="Largest allowed risk: bounds the distortion from below.")
 @click.option("--max-distortion", metavar="B", help="Largest allowed distortion: bounds the risk from below.")
@@ -30,8 +31,8 @@ def command(max_risk: str | None, max_distortion: str | None, as_json: bool, **o
     if as_json:
         echo_json(found.to_json())
     elif found.bound_on == "distortion":
-        click.echo(f"Any mechanism with this risk has a distortion above {shown_down(found.lower_bound)}.")
-        click.echo(f"gamma = {found.gamma:.10g} ({problem.distance} per unit of the secret, halved)")
+        echo(f"Any mechanism with this risk has a distortion above {shown_down(found.lower_bound)}.")
+        echo(f"gamma = {found.gamma:.10g} ({problem.distance} per unit of the secret, halved)")
     else:
-        click.echo(f"Any mechanism with this distortion has a risk of at least {shown_down(found.lower_bound)}.")
-        click.echo(f"gamma = {found.gamma:.10g} ({problem.distance} per unit of the secret, halved)")
+        echo(f"Any mechanism with this distortion has a risk of at least {shown_down(found.lower_bound)}.")
+        echo(f"gamma = {found.gamma:.10g} ({problem.distance} per unit of the secret, halved)")

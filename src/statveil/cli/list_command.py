@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from statveil import problem as _problem  # noqa: F401  (fills the registries)
-from statveil.cli.options import echo_json, json_option
+from statveil.cli.options import Once, echo_json, json_option
+from statveil.cli.terminal import echo
 from statveil.problem.family import FAMILIES
 from statveil.problem.secret import SECRETS
 
@@ -24,7 +25,7 @@ PRIORS = {
 """How to write what outsiders believe."""
 
 
-@click.command("list")
+@click.command("list", cls=Once)
 @json_option
 def command(as_json: bool) -> None:
     """Families with their parameters and secrets, and how to write secrets and priors."""
@@ -46,15 +47,15 @@ def command(as_json: bool) -> None:
             }
         )
         return
-    click.echo("Families (parameters; secrets; distances)")
+    echo("Families (parameters; secrets; distances)")
     for name, family in families.items():
         names = "one share per category" if name == "categorical" else ", ".join(p.name for p in family.params)
-        click.echo(f"  {name:<20} {family.doc}")
-        click.echo(f"  {'':<20} {names}; {', '.join(family.secrets)}; {', '.join(family.distances)}")
-    click.echo("\nSecrets")
+        echo(f"  {name:<20} {family.doc}")
+        echo(f"  {'':<20} {names}; {', '.join(family.secrets)}; {', '.join(family.distances)}")
+    echo("\nSecrets")
     for kind, cls in sorted((kind, cls) for kind, cls in SECRETS.items() if cls.portable):
-        click.echo(f"  {kind:<20} {cls.doc}")
-    click.echo("\nPriors (what outsiders believe of this very column's own parameters; never taken from the data)")
+        echo(f"  {kind:<20} {cls.doc}")
+    echo("\nPriors (what outsiders believe of this very column's own parameters; never taken from the data)")
     for form, doc in PRIORS.items():
-        click.echo(f"  {form:<31} {doc}")
-    click.echo("Numbers have a decimal point and no marks between thousands: 40000.5")
+        echo(f"  {form:<31} {doc}")
+    echo("Numbers have a decimal point and no marks between thousands: 40000.5")

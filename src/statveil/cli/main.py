@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+from contextlib import suppress
+from typing import NoReturn
 
 import click
 
 from statveil import __version__
+from statveil.cli.terminal import echo
 
-__all__ = ["run", "statveil"]
+__all__ = ["TRACEBACK", "UNEXPECTED", "run", "statveil"]
 
 _COMMANDS = {
     "apply": "released parameter of a parameter",
@@ -64,14 +68,21 @@ def statveil() -> None:
     """
 
 
+UNEXPECTED = 70
+"""Exit code of an error that we did not expect (BSD's EX_SOFTWARE); 1 says that something was found, 2 bad input."""
+TRACEBACK = "STATVEIL_TRACEBACK"
+"""Environment variable that shows where an unexpected error happened."""
+
+
 def run() -> None:
     """Entry point: every expected error is one sentence on stderr and exit code 2."""
     from statveil.errors import StatveilError
 
     try:
         code = statveil.main(standalone_mode=False)
+        sys.stdout.flush()  # a full disk is noticed here rather than by the interpreter on its way out
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message())
+        echo(error.format_message())
         sys.exit(2)
     except click.MissingParameter as error:
         asked = "statveil" if error.ctx is None else f"statveil {error.ctx.info_name}"
@@ -82,12 +93,30 @@ def run() -> None:
         _fail(str(error))
     except (click.Abort, KeyboardInterrupt):
         _fail("stopped.")
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(1)
+    except MemoryError:
+        _fail("there is not enough memory for this; ask for less, such as fewer cells, trials or rows.")
+    except OSError as error:
+        # reading and writing files has errors of its own: this is the output that someone closed, or a full disk
+        _fail(f"cannot write the output: {error.strerror or error}.")
+    except Exception as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        _fail(
+            f"an unexpected error, {type(error).__name__}; nothing of it says that the table or the plan is wrong. "
+            f"Please report it with the command and what 'statveil --version' says; {TRACEBACK}=1 shows where it was.",
+            UNEXPECTED,
+        )
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _fail(message: str) -> None:
-    click.echo("statveil: " + " ".join(message.split()), err=True)
-    sys.exit(2)
+def _fail(message: str, code: int = 2) -> NoReturn:
+    """One sentence on stderr, where there is one; what stdout still holds is dropped rather than tried again."""
+    with suppress(OSError, ValueError):
+        echo("statveil: " + " ".join(message.split()), err=True)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    sys.exit(code)

@@ -10,11 +10,28 @@ import click
 
 from statveil import problem as _problem  # noqa: F401  (fills the registries)
 from statveil.cli.parsing import parse_family, parse_known, parse_priors, parse_secret
+from statveil.cli.terminal import echo
 from statveil.problem.problem import Problem
 
-__all__ = ["echo_json", "grid_options", "json_option", "problem_from", "problem_options"]
+__all__ = ["Once", "echo_json", "grid_options", "json_option", "problem_from", "problem_options"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Once(click.Command):
+    """A command whose options of one value refuse a second one: the last would win, and the first column stay raw."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        seen: set[str] = set()
+        for option in order:
+            if not isinstance(option, click.Option) or option.multiple or option.is_flag:
+                continue
+            if option.opts[-1] in seen:
+                raise click.UsageError(f"the option {option.opts[-1]} is given twice; keep one of them.", ctx=ctx)
+            seen.add(option.opts[-1])
+        return super().parse_args(ctx, args)
+
 
 _PROBLEM = (
     click.option("--family", required=True, metavar="NAME", help="Family of the column; 'statveil list' shows them."),
@@ -84,4 +101,4 @@ def problem_from(options: dict[str, Any]) -> Problem:
 
 def echo_json(value: dict[str, Any]) -> None:
     """One JSON object on stdout."""
-    click.echo(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False))
+    echo(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False))

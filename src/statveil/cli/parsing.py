@@ -231,7 +231,8 @@ def parse_secret(text: str) -> Secret:
         raise ProblemError(f"the secret {kind!r} needs an argument, such as {example}. Got {text!r}.")
     if kind == "quantile":
         return Quantile(parse_number(argument, "the alpha of a quantile"))
-    return Fraction(int(argument) if re.fullmatch(r"-?\d+", argument) else argument)
+    # a number of thousands of digits is no place among the categories, and Python would not read it
+    return Fraction(int(argument) if re.fullmatch(r"-?[0-9]{1,18}", argument) else argument)
 
 
 def parse_known(text: str | None) -> Structure:
@@ -273,7 +274,7 @@ def parse_knowledge(
         name, _, value = text.partition("=")
         head, colon, tail = value.partition(":")
         if name.strip() == "record":
-            if not colon or not re.fullmatch(r"\s*\d+\s*", head):
+            if not colon or not re.fullmatch(r"\s*[0-9]{1,18}\s*", head):
                 raise ProblemError("a known record must look like record=17:52000 (row from 0 : true value).")
             try:
                 records.append((int(head), float(tail)))

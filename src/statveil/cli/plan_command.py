@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
-from statveil.cli.options import grid_options, json_option, problem_from, problem_options
+from statveil.cli.options import Once, grid_options, json_option, problem_from, problem_options
 from statveil.cli.parsing import parse_number, parse_range
 from statveil.cli.progress import line_shown
+from statveil.cli.terminal import echo
 from statveil.errors import PlanFileError
 from statveil.plan_file import dump_plan, load_plan, save_plan
 from statveil.planning import METHODS, plan
@@ -19,7 +20,7 @@ from statveil.report.text import describe_plan
 __all__ = ["command"]
 
 
-@click.command("plan")
+@click.command("plan", cls=Once)
 @problem_options
 @click.option("--max-risk", metavar="T", help="Least distortion with at most this risk.")
 @click.option("--max-distortion", metavar="B", help="Least risk with at most this distortion.")
@@ -61,11 +62,11 @@ def command(
         _keep_other_files(output)
         save_plan(made, output)
     if as_json:
-        click.echo(json.dumps(json.loads(dump_plan(made)), indent=2, ensure_ascii=False))
+        echo(json.dumps(json.loads(dump_plan(made)), indent=2, ensure_ascii=False))
         return
-    click.echo(describe_plan(made))
+    echo(describe_plan(made))
     if output is not None:
-        click.echo(f"Written to {output}.")
+        echo(f"Written to {output}.")
 
 
 def _keep_other_files(output: str) -> None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import click
 
-from statveil.cli.options import echo_json, json_option
+from statveil.cli.options import Once, echo_json, json_option
 from statveil.cli.progress import shown
 from statveil.cli.stopping import stoppable
+from statveil.cli.terminal import echo
 from statveil.plan_file import load_plan
 
 __all__ = ["command"]
 
 
-@click.command("release")
+@click.command("release", cls=Once)
 @click.argument("plan_file", metavar="PLAN")
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
@@ -88,12 +89,12 @@ def command(
             }
         )
         return
-    click.echo(f"{target}: column {column!r} released, mode {plan.mode}.")
-    click.echo(f"  {done.card['guarantee']['says']}")
+    echo(f"{target}: column {column!r} released, mode {plan.mode}.")
+    echo(f"  {done.card['guarantee']['says']}")
     for leak in done.card["accepted_leaks"]:
-        click.echo(f"  accepted leak {leak['name']}: {leak['says']}")
-    click.echo(f"  card    {card} (public: publish it with the table)")
+        echo(f"  accepted leak {leak['name']}: {leak['says']}")
+    echo(f"  card    {card} (public: publish it with the table)")
     if record is not None:
-        click.echo(f"  record  {record} (private: keep it, never share it)")
+        echo(f"  record  {record} (private: keep it, never share it)")
     for note in notes:
-        click.echo(f"  note    {note}")
+        echo(f"  note    {note}")

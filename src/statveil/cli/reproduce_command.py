@@ -6,13 +6,14 @@ import sys
 
 import click
 
-from statveil.cli.options import echo_json, json_option
+from statveil.cli.options import Once, echo_json, json_option
 from statveil.cli.progress import line_shown
+from statveil.cli.terminal import echo
 
 __all__ = ["command"]
 
 
-@click.command("reproduce")
+@click.command("reproduce", cls=Once)
 @click.option("-o", "--output", required=True, metavar="FOLDER", help="Where to; index.html collects everything.")
 @click.option("--only", multiple=True, metavar="NAME", help="Only this item; repeatable, or names with commas.")
 @click.option("--wwt", metavar="FILE", help="Wikipedia Web Traffic (Kaggle's train_1.csv); else a stand-in.")
@@ -61,7 +62,7 @@ def command(
         for done in found:
             claims = () if done.outcome is None else done.outcome.claims
             held = f"{sum(claim.holds for claim in claims)} of {len(claims)} statements hold"
-            click.echo(f"{done.name:<16} {held if done.failure is None else f'FAILED: {done.failure}'}")
-        click.echo(f"Written to {output}; open {INDEX} there.")
+            echo(f"{done.name:<16} {held if done.failure is None else f'FAILED: {done.failure}'}")
+        echo(f"Written to {output}; open {INDEX} there.")
     if failed:
         sys.exit(1)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from statveil.cli.options import echo_json, json_option
+from statveil.cli.options import Once, echo_json, json_option
 from statveil.cli.parsing import parse_number
+from statveil.cli.terminal import echo
 from statveil.plan_file import load_plan
 from statveil.planning import simulate
 from statveil.rounding import shown_down, shown_up
@@ -13,7 +14,7 @@ from statveil.rounding import shown_down, shown_up
 __all__ = ["command"]
 
 
-@click.command("simulate")
+@click.command("simulate", cls=Once)
 @click.argument("plan_file", metavar="PLAN")
 @click.option("--trials", type=int, default=100_000, show_default=True, metavar="N", help="Independent trials.")
 @click.option("--seed", type=click.IntRange(min=0), metavar="S", help="Seed, to repeat a run exactly.")
@@ -27,8 +28,8 @@ def command(plan_file: str, trials: int, seed: int | None, confidence: str, as_j
     if as_json:
         echo_json(found.to_json())
         return
-    click.echo(f"The best attacker hit in {found.rate:.4%} of {found.trials:,} trials")
-    click.echo(
+    echo(f"The best attacker hit in {found.rate:.4%} of {found.trials:,} trials")
+    echo(
         f"({found.confidence:.1%} interval {shown_down(found.low, 5)} to {shown_up(found.high, 5)}); the plan says "
         f"{shown_up(plan.risk, 5)}."
     )

@@ -6,12 +6,13 @@ import sys
 
 import click
 
-from statveil.cli.options import echo_json, json_option
+from statveil.cli.options import Once, echo_json, json_option
+from statveil.cli.terminal import echo
 
 __all__ = ["command"]
 
 
-@click.command("verify")
+@click.command("verify", cls=Once)
 @click.argument("table", metavar="OUT")
 @json_option
 def command(table: str, as_json: bool) -> None:
@@ -23,7 +24,7 @@ def command(table: str, as_json: bool) -> None:
         echo_json(found.to_json())
     else:
         for check in found.checks:
-            click.echo(f"{'ok ' if check.ok else 'NOT'} {check.name:<10} {check.says}")
-        click.echo(f"{table} {'agrees' if found.ok else 'does NOT agree'} with its card.")
+            echo(f"{'ok ' if check.ok else 'NOT'} {check.name:<10} {check.says}")
+        echo(f"{table} {'agrees' if found.ok else 'does NOT agree'} with its card.")
     if not found.ok:
         sys.exit(1)

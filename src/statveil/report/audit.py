@@ -8,6 +8,7 @@ from datetime import date
 
 from statveil.auditing.audit import PRIVATE, Audit, Finding
 from statveil.errors import FileError
+from statveil.report.page import policy
 from statveil.whole_file import write_whole
 
 __all__ = ["audit_page", "describe_audit"]
@@ -82,7 +83,7 @@ def _page(found: Audit) -> str:
     verdict = _verdict(found)
     listed = "".join(f"<li>{html.escape(line)}</li>" for line in _distances(found))
     return f"""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>Audit of a release</title>
+<html lang="en"><head><meta charset="utf-8">{policy()}<title>Audit of a release</title>
 <style>
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1b1b1f; }}
 .private {{ background: #8c1d18; color: #fff; padding: .5rem 1rem; font-weight: 600; }}

@@ -93,9 +93,11 @@ def save_frontier(frontier: Frontier, path: str) -> None:
         return
     import vl_convert
 
+    from statveil.report.page import chart_page
+
     chart = frontier_chart(frontier)
     if suffix == ".html":
-        write_whole(path, vl_convert.vegalite_to_html(chart.to_json(), bundle=True).encode())
+        write_whole(path, chart_page(chart.to_json()).encode())
     elif suffix == ".svg":
         write_whole(path, vl_convert.vegalite_to_svg(chart.to_json()).encode())
     else:

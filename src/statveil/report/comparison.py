@@ -14,6 +14,7 @@ from statveil.comparing.points import Comparison
 from statveil.comparing.sweep import METHODS
 from statveil.errors import FileError, ProblemError
 from statveil.report.chart import check_suffix
+from statveil.report.page import chart_page
 from statveil.rounding import shown_up
 from statveil.whole_file import write_whole
 
@@ -285,15 +286,14 @@ def save_comparison(found: Comparison, path: str | os.PathLike[str]) -> None:
 
     chart = comparison_chart(found).to_json()
     if suffix == ".html":
-        write_whole(path, _page(found, vl_convert.vegalite_to_html(chart, bundle=True)).encode(), private=True)
+        write_whole(path, _page(found, chart).encode(), private=True)
     elif suffix == ".svg":
         write_whole(path, vl_convert.vegalite_to_svg(chart).encode(), private=True)
     else:
         write_whole(path, vl_convert.vegalite_to_png(chart, ppi=144), private=True)
 
 
-def _page(found: Comparison, picture: str) -> str:
+def _page(found: Comparison, chart: str) -> str:
     """The page of the picture, with the text below it."""
     words = f"<pre style='font: 13px/1.4 monospace'>{html.escape(describe_comparison(found))}</pre>"
-    start, end, rest = picture.rpartition("</body>")  # the scripts before it may hold the same word
-    return f"{start}{words}{end}{rest}"
+    return chart_page(chart, below=words)

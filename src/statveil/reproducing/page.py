@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from statveil.datasets.dataset import Dataset
+from statveil.report.page import policy
 from statveil.reproducing.results import Claim, Figure, Outcome, ResultTable
 from statveil.reproducing.shown import shown
 
@@ -52,7 +53,7 @@ def page(found: Sequence[Reproduced], *, seed: int) -> str:
     """The whole page as HTML."""
     parts = [
         "<!DOCTYPE html>",
-        f'<html lang="en"><head><meta charset="utf-8">{MARK}<title>The paper, reproduced</title>',
+        f'<html lang="en"><head><meta charset="utf-8">{MARK}{policy()}<title>The paper, reproduced</title>',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<style>{_STYLE}</style></head><body>",
         "<h1>Summary Statistic Privacy in Data Sharing: figures and tables, made anew</h1>",

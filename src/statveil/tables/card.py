@@ -10,8 +10,10 @@ from typing import Any
 
 from statveil.errors import FileError, StatveilError
 from statveil.mechanisms.cells import Cells
+from statveil.plan_file import DAMAGE, damage
 from statveil.planning import Plan
 from statveil.rounding import shown_up
+from statveil.small_file import read_small
 from statveil.tables.maps.build import RANDOM_MODES
 from statveil.tables.verification import LEAKS, blind_spots
 
@@ -76,11 +78,11 @@ def read_card(output: Path) -> dict[str, Any]:
     """The card of a released table."""
     path = card_path(output)
     try:
-        data: Any = json.loads(path.read_text(encoding="utf-8"))
+        data: Any = json.loads(read_small(path))
     except FileNotFoundError:
         raise FileError(f"{output} has no card; expected {path.name} beside it, made by 'statveil release'.") from None
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror or error}.") from None
+    except FileError:
+        raise
     except (ValueError, RecursionError):
         raise FileError(f"{path} is not a card: it is no valid JSON.") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
@@ -100,9 +102,8 @@ def plan_of(card: dict[str, Any], source: str) -> Plan:
         return Plan.from_json(data)
     except StatveilError as error:
         raise FileError(f"the plan on {source} is damaged: {error}") from None
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
-        what = f"missing {error}" if isinstance(error, KeyError) else "a value of the wrong kind"
-        raise FileError(f"the plan on {source} is damaged ({what}).") from None
+    except DAMAGE as error:
+        raise FileError(f"the plan on {source} is damaged ({damage(error)}).") from None
 
 
 def _but(plan: Plan, accepted: tuple[str, ...]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from statveil.errors import FileError
 from statveil.planning import Plan
+from statveil.small_file import read_small
 from statveil.tables.frames import Frame
 from statveil.tables.preparing import Prepared
 
@@ -42,7 +43,9 @@ def make_record(plan: Plan, prepared: Prepared, *, column: Any, sha256: str, shu
 def read_record(path: Path) -> Any:
     """What is in the file of a record."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(read_small(path))
+    except FileError:
+        raise
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror or error}.") from None
     except (ValueError, RecursionError):

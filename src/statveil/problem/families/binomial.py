@@ -19,6 +19,10 @@ from statveil.problem.secret import Secret
 __all__ = ["Binomial"]
 
 
+_MOST_TRIALS = 100_000
+"""Sums over all counts would not end for many more."""
+
+
 class Binomial(Ordinal):
     """Successes in ``trials`` independent trials, each with probability ``p``."""
 
@@ -30,8 +34,12 @@ class Binomial(Ordinal):
             whole = -1 if isinstance(trials, bool) else operator.index(trials)
         except TypeError:
             whole = -1
-        if whole < 1:
-            raise ProblemError(f"the 'trials' of a binomial must be a whole number from 1 up. Got {trials!r}.")
+        if not 1 <= whole <= _MOST_TRIALS:
+            raise ProblemError(
+                f"the 'trials' of a binomial must be a whole number from 1 to {_MOST_TRIALS:,}. "
+                f"Got {whole if whole > 0 else trials!r}; with more trials counts are as good as continuous: use "
+                "'location'."
+            )
         self.trials = whole
 
     @classmethod

@@ -43,7 +43,7 @@ def read_header(source: Source, path: Path, separator: str | None) -> Header:
     if "\0" in text:
         raise FileError(f"cannot read {path}: it is not a text file. Check that its suffix says what it is.")
     line = text.removesuffix("\n").removesuffix("\r")
-    outside = re.sub(r'"(?:[^"]|"")*"', "", line)
+    outside = re.sub(r'"(?:[^"]++|"")*+"', "", line)
     if "\r" in outside:
         raise FileError(
             f"cannot read {path}: its lines end with carriage returns alone. Save it with line ends of Unix or Windows."
@@ -51,7 +51,10 @@ def read_header(source: Source, path: Path, separator: str | None) -> Header:
     if not line.strip():
         raise FileError(f"cannot read {path}: its first line is blank. The first line must name the columns.")
     found = separator or max(_SEPARATORS, key=lambda mark: (mark == "," and "," in outside, outside.count(mark)))
-    names = next(csv.reader([line], delimiter=found))
+    try:
+        names = next(csv.reader([line], delimiter=found))
+    except csv.Error as error:  # a name beyond 131,072 characters, or a stray return
+        raise FileError(f"cannot read {path}: its first line does not name columns ({error}). Mend it.") from None
     return Header(raw=raw, names=names, separator=found)
 
 
@@ -62,7 +65,7 @@ def not_utf8(path: Path) -> FileError:
 
 def _first_record(source: Source, path: Path) -> bytes:
     """Bytes up to the first line end that is not inside quotes."""
-    buffer = b""
+    buffer, seen, quotes = b"", 0, 0
     decoder = codecs.getincrementaldecoder("utf-8")()
     while True:
         chunk = source.read(CHUNK)
@@ -71,10 +74,12 @@ def _first_record(source: Source, path: Path) -> bytes:
             decoder.decode(chunk, final=not chunk)
         except UnicodeDecodeError:
             raise not_utf8(path) from None
-        end = -1
-        while (end := buffer.find(b"\n", end + 1)) >= 0:
-            if buffer.count(b'"', 0, end) % 2 == 0:
-                return buffer[: end + 1]
+        # each byte is looked at once: after an opening quote without a closing one a header may have millions of lines
+        while (end := buffer.find(b"\n", seen)) >= 0:
+            quotes += buffer.count(b'"', seen, end)
+            seen = end + 1
+            if quotes % 2 == 0:
+                return buffer[:seen]
         if not chunk:
             if buffer.count(b'"') % 2:
                 raise FileError(f"cannot read {path}: its header has an opening quote without a closing one.")

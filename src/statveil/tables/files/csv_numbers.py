@@ -27,7 +27,7 @@ _WHOLE = r"^[+-]?[0-9]+$"
 _DECIMALS = r"^[+-]?[0-9]*\.([0-9]+)$"
 _MISSING = ("", "na", "n/a", "nan", "null", "none", "-", "?")
 _INFINITE = {sign + word: float(sign + word) for sign in ("", "+", "-") for word in ("inf", "infinity")}
-_QUOTED = re.compile(rb'"((?:[^"]|"")*)"(.*)', re.DOTALL)
+_QUOTED = re.compile(rb'"((?:[^"]++|"")*+)"(.*)', re.DOTALL)
 _LARGEST_WHOLE = 2.0**53
 _BLANKS = " \t"
 
@@ -72,12 +72,14 @@ def numbers(text: pl.Series) -> tuple[Array, int | None]:
     # a copy, as what the engine hands out cannot be written to; words such as "inf" are looked up below
     values = np.where(plain, bare.cast(pl.Float64, strict=False).to_numpy(allow_copy=True), np.nan)
     rows = np.flatnonzero(~plain)
-    first: int | None = None
+    # digits beyond the largest float are no infinity that stays as it is: the cell would be published raw
+    beyond = np.flatnonzero(plain & ~np.isfinite(values))
+    first: int | None = int(beyond[0]) if len(beyond) else None
     for row, word in zip(rows.tolist(), bare.filter(pl.Series(~plain)).to_list(), strict=True):
         if not word or (lower := word.lower()) in _MISSING:
             continue
         if lower not in _INFINITE:
-            first = row
+            first = row if first is None else min(first, row)
             break
         values[row] = _INFINITE[lower]
     return values, first

@@ -226,10 +226,9 @@ def _quotes_are_plain(data: NDArray[np.uint8], quotes: _Positions, separator: in
 def _delimiters_one_by_one(text: bytes, data: NDArray[np.uint8], separator: bytes) -> _Positions:
     """The same for text with stray quotes such as ``5" pipe``: a quote counts only at the beginning of a field."""
     ends: list[int] = []
-    reached = 0
-    for match in _field_pattern(separator).finditer(text):
-        if match.start() != reached:  # a quoted field that does not end here
-            break
+    reached, field = 0, _field_pattern(separator)
+    # matched from field to field, not searched: behind a quoted field that does not end here every place would be tried
+    while (match := field.match(text, reached)) is not None:
         reached = match.end()
         ends.append(reached - 1)
     return _up_to_last_newline(data, np.array(ends, dtype=np.int64))

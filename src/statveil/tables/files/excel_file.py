@@ -17,6 +17,7 @@ import polars as pl
 
 from statveil.errors import ColumnError, FileError, StatveilError
 from statveil.tables.blocks import BLOCK, Array
+from statveil.tables.files.excel_limits import check_workbook
 from statveil.tables.files.excel_values import (
     ExcelForm,
     as_text,
@@ -53,6 +54,12 @@ class ExcelFile(TableFile):
         self.rows = None
         self.notes = []
         self._forms: dict[str, ExcelForm] = {}
+        try:
+            check_workbook(path)
+        except StatveilError:
+            raise
+        except Exception as error:  # a damaged archive raises whatever its place makes it raise
+            raise cannot_read(path, error, "an Excel") from None
         with self._sheet() as (book, sheet):
             first = next(sheet.iter_rows(max_row=1), ())
             self._title = str(sheet.title)
