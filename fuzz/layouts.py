@@ -152,6 +152,20 @@ def parallel(plan: Json, beliefs: Mapping[str, Belief], tolerance: float) -> tup
                 rows.append((axis.knots - (u * n[i])[:, None]) / d[i])
         return np.concatenate(rows, axis=1)
 
+    moving = [i for i in range(len(axes)) if free[i] and abs(d[i]) > 1e-14]
+    bent = [i for i in moving if not axes[i].flat]
+
+    def below(u: Array, t: Array) -> Array:
+        # one belief changes along the line: its distribution function; the others are constant there
+        total: Array = np.ones(np.broadcast(u, t).shape)
+        for i, axis in enumerate(axes):
+            at = np.clip(u * n[i] + t * d[i], axis.low, axis.high)
+            if i == bent[0]:
+                total = total * axis.cdf(at) / d[i]
+            elif free[i]:
+                total = total * axis.pdf(at)
+        return total
+
     single = sum(free) == 1
     values = sorted(u_of(point) for point in corner)
     if single:
@@ -170,6 +184,7 @@ def parallel(plan: Json, beliefs: Mapping[str, Belief], tolerance: float) -> tup
         flat=all(axis.flat or axis.known or not move for axis, move in zip(axes, moved, strict=True)),
         unimodal=_unimodal(axes, moved),
         mass=None if clipped or single else 1.0,
+        below=below if len(bent) == 1 else None,
     )
     return lines, points_of(names, n, d)
 

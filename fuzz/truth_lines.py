@@ -72,6 +72,8 @@ class Lines:
         Whether it has one peak along every line.
     mass : float or None
         Total mass, where it is known.
+    below : callable or None
+        Mass of a line up to (u, t), from anywhere on it, where one belief's distribution function is that.
     """
 
     span: Callable[[Array], tuple[Array, Array]]
@@ -83,13 +85,14 @@ class Lines:
     flat: bool
     unimodal: bool
     mass: float | None
+    below: Callable[[Array, Array], Array] | None = None
 
 
 class Line:
     """Integrals of the density along a batch of lines: between knots, polynomials through its values."""
 
     def __init__(self, lines: Lines, u: Array, low: Array, high: Array) -> None:
-        self.u, self.low = u, low
+        self._lines, self.u, self.low = lines, u, low
         self.length = np.maximum(high - low, 1e-300)
         inner = np.clip(lines.knots(u), low[:, None], high[:, None])
         even = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, 7)
@@ -101,6 +104,8 @@ class Line:
         self._height = values @ _TO_POWERS
         self._mass = values @ _TO_MASSES
         parts = (values @ _W) * self._half
+        if lines.below is not None:
+            parts = np.diff(lines.below(u[:, None], self.edges), axis=1)
         self.below = np.concatenate([np.zeros((len(u), 1)), np.cumsum(parts, axis=1)], axis=1)
         self._keys = ((self.edges - low[:, None]) / self.length[:, None] + 2.0 * np.arange(len(u))[:, None]).ravel()
 
@@ -122,11 +127,15 @@ class Line:
 
     def f(self, row: Ints, t: Array) -> Array:
         """Density at places of these lines."""
+        if self._lines.below is not None:
+            return self._lines.density(self.u[row], t)
         column, at = self._place(row, t)
         return _horner(self._height[row, column], at)
 
     def mass_below(self, row: Ints, t: Array) -> Array:
         """Mass up to places of these lines."""
+        if self._lines.below is not None:
+            return self._lines.below(self.u[row], t) - self._lines.below(self.u[row], self.low[row])
         column, at = self._place(row, t)
         return self.below[row, column] + self._half[row, column] * _horner(self._mass[row, column], at)
 
