@@ -74,6 +74,8 @@ class Lines:
         Total mass, where it is known.
     below : callable or None
         Mass of a line up to (u, t), from anywhere on it, where one belief's distribution function is that.
+    caught : callable or None
+        What the attacker catches of even lines of these lengths, where a formula says it.
     """
 
     span: Callable[[Array], tuple[Array, Array]]
@@ -86,6 +88,7 @@ class Lines:
     unimodal: bool
     mass: float | None
     below: Callable[[Array, Array], Array] | None = None
+    caught: Callable[[Array], Array] | None = None
 
 
 class Line:
@@ -159,8 +162,10 @@ def risk_of_lines(lines: Lines, *, wanted: float = 5e-8, seconds: float = 1.5) -
     coarse = _panels(lines, a, b)
     done, error = np.zeros(2), 0.0
     budget = wanted * max(float(coarse[:, 1].sum()), 1e-300)
+    rng = np.random.default_rng(0)
     for _ in range(45):
-        middle = 0.5 * (a + b)
+        # not in the middle: hundreds of equal bends would look alike to both levels
+        middle = a + (b - a) * rng.uniform(0.38, 0.62, len(a))
         left, right = _panels(lines, a, middle), _panels(lines, middle, b)
         fine = left + right
         gap = np.abs(fine - coarse).max(axis=1)
@@ -200,6 +205,9 @@ def _rates(lines: Lines, u: Array) -> tuple[Array, Array]:
     """Hits and mass of each line."""
     low, high = lines.span(u)
     high = np.maximum(high, low)
+    if lines.caught is not None:
+        height = lines.density(u, 0.5 * (low + high))
+        return lines.caught(high - low) * height, height * (high - low)
     pieces = lines.pieces(u, low, high)
     teeth = np.floor(lines.window / np.where(pieces.spacing > 0, pieces.spacing, np.inf) + 1e-12) + 1
     # with one peak, the best tooth of each residue lies in the best window of one spacing

@@ -126,9 +126,7 @@ def _comb_risk(problem: Problem, mechanism: Comb, eps: float, quick: bool) -> fl
     mass, error = _whole(problem, axes, polygon)
     if error >= mass:
         return 1.0
-    value = comb_density_risk(
-        polygon, axes, direction, coordinate, combs, attacker, core=core, mass=mass, quick=quick
-    )
+    value = comb_density_risk(polygon, axes, direction, coordinate, combs, attacker, core=core, mass=mass, quick=quick)
     return min(1.0, value * (1 + _COMB_MARGIN) + outside + 2 * error / mass)
 
 

@@ -64,6 +64,7 @@ class Prior(ABC):
     def __hash__(self) -> int:
         return hash(str(self.to_json()))
 
+
 _PATIENCE, _RARE = 1_000_000, 1e-3
 """After so many draws, a constraint that fewer than this share of them meets ends the drawing."""
 
