@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 Json = Mapping[str, Any]
 
 _MOST_BENDS = 40_000
+_SAME = 1e-9
 
 
 def bin_edges(mechanism: Json) -> Array:
@@ -49,13 +50,14 @@ def _bins(mechanism: Json, low: Array, high: Array) -> Pieces:
 
 def comb_blocks(length: Array, *, window: float, teeth: int, extent: float) -> tuple[Array, Array, Array, Array]:
     """Number and size of the equal blocks of a line, their spacing (0: an interval), and the rest (an interval)."""
-    n = np.floor(length / (teeth * window) * (1 + 1e-12))
+    # lines as long as an extent, or as whole blocks, up to a rounding error: as long as that
+    n = np.floor(length / (teeth * window) * (1 + _SAME))
     count, size, spacing, rest = np.ones_like(length), length.copy(), np.zeros_like(length), np.zeros_like(length)
-    one = (n == 0) & (length > extent)
+    one = (n == 0) & (length > extent * (1 + _SAME))
     spacing[one] = window
     many = n > 0
     with np.errstate(divide="ignore", invalid="ignore"):
-        whole = many & (length <= n * teeth * extent / (teeth - 1) * (1 + 1e-12))
+        whole = many & (length <= n * teeth * extent / (teeth - 1) * (1 + _SAME))
         spare = many & ~whole & (length - n * extent < (n + 1) * window)
         more = many & ~whole & ~spare
         count = np.where(whole | spare, n, np.where(more, n + 1, count))
@@ -63,7 +65,7 @@ def comb_blocks(length: Array, *, window: float, teeth: int, extent: float) -> t
         equal = np.where(more, length / (n + 1), size)
         size = np.where(whole, length / n, np.where(spare, teeth * extent / (teeth - 1), equal))
         rest = np.where(spare, length - n * size, rest)
-        spacing = np.where(more, np.where(size <= extent, 0.0, window), spacing)
+        spacing = np.where(more, np.where(size <= extent * (1 + _SAME), 0.0, window), spacing)
     return count, size, spacing, rest
 
 
@@ -276,7 +278,8 @@ def _bends(
     if mechanism["kind"] == "comb":
         c, teeth, extent = float(mechanism["window"]), int(mechanism["teeth"]), float(mechanism["extent"])
         longest = float(np.max(np.diff(np.stack(span(np.array(corners))), axis=0), initial=0.0))
-        n = np.arange(1, int(np.clip(longest / (teeth * c), 58, _MOST_BENDS)) + 3)
+        many = longest / (teeth * c) if most == _MOST_BENDS else 0.0
+        n = np.arange(1, int(np.clip(many, 57, _MOST_BENDS)) + 3)
         ends: Array = np.zeros(0)
         blocks = [n * teeth * c, n * teeth * extent / (teeth - 1), n * extent + (n + 1) * c]
         lengths = np.concatenate([*blocks, [c, extent, extent + c]])

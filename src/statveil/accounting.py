@@ -341,6 +341,7 @@ def _scaling_risk(problem: Problem, mechanism: Scaling, eps: float, quick: bool)
         2 * eps,
         spread=None if all(axis.flat for axis in axes) else spread,
         points=np.stack([u.ravel(), v.ravel()], axis=1),
+        bends=(np.sort(side * (axes[0].turns - mechanism.about)), axes[1].turns),
         mass=math.prod(axis.width for axis in axes if axis.flat),
         quick=quick,
     )
