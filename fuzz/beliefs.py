@@ -138,7 +138,9 @@ def _elicited(data: Mapping[str, Any], bounds: tuple[float, float]) -> Belief:
     stretch: Callable[[Array], Array]
     finite = [math.isfinite(end) for end in bounds]
     if all(finite):
-        to, back, stretch = _logit, _expit, (lambda x: 1 / (x * (1 - x)))
+        bottom, wide = bounds[0], bounds[1] - bounds[0]
+        to, back = (lambda x: _logit((x - bottom) / wide)), (lambda y: bottom + wide * _expit(y))
+        stretch = lambda x: wide / ((x - bottom) * (bottom + wide - x))  # noqa: E731  (one of three)
     elif finite[0]:
         to, back, stretch = np.log, np.exp, (lambda x: 1 / x)
     else:

@@ -19,6 +19,9 @@ __all__ = ["bin_edges", "comb_blocks", "parallel", "points_of", "rays", "simplex
 Array = NDArray[np.float64]
 Json = Mapping[str, Any]
 
+_MOST_BENDS = 40_000
+_SAME = 1e-9
+
 
 def bin_edges(mechanism: Json) -> Array:
     """Edges of equal bins from the origin, the last one cut where the range ends."""
@@ -47,13 +50,14 @@ def _bins(mechanism: Json, low: Array, high: Array) -> Pieces:
 
 def comb_blocks(length: Array, *, window: float, teeth: int, extent: float) -> tuple[Array, Array, Array, Array]:
     """Number and size of the equal blocks of a line, their spacing (0: an interval), and the rest (an interval)."""
-    n = np.floor(length / (teeth * window) * (1 + 1e-12))
+    # lines as long as an extent, or as whole blocks, up to a rounding error: as long as that
+    n = np.floor(length / (teeth * window) * (1 + _SAME))
     count, size, spacing, rest = np.ones_like(length), length.copy(), np.zeros_like(length), np.zeros_like(length)
-    one = (n == 0) & (length > extent)
+    one = (n == 0) & (length > extent * (1 + _SAME))
     spacing[one] = window
     many = n > 0
     with np.errstate(divide="ignore", invalid="ignore"):
-        whole = many & (length <= n * teeth * extent / (teeth - 1) * (1 + 1e-12))
+        whole = many & (length <= n * teeth * extent / (teeth - 1) * (1 + _SAME))
         spare = many & ~whole & (length - n * extent < (n + 1) * window)
         more = many & ~whole & ~spare
         count = np.where(whole | spare, n, np.where(more, n + 1, count))
@@ -61,7 +65,7 @@ def comb_blocks(length: Array, *, window: float, teeth: int, extent: float) -> t
         equal = np.where(more, length / (n + 1), size)
         size = np.where(whole, length / n, np.where(spare, teeth * extent / (teeth - 1), equal))
         rest = np.where(spare, length - n * size, rest)
-        spacing = np.where(more, np.where(size <= extent, 0.0, window), spacing)
+        spacing = np.where(more, np.where(size <= extent * (1 + _SAME), 0.0, window), spacing)
     return count, size, spacing, rest
 
 
@@ -152,13 +156,31 @@ def parallel(plan: Json, beliefs: Mapping[str, Belief], tolerance: float) -> tup
                 rows.append((axis.knots - (u * n[i])[:, None]) / d[i])
         return np.concatenate(rows, axis=1)
 
+    moving = [i for i in range(len(axes)) if free[i] and abs(d[i]) > 1e-14]
+    bent = [i for i in moving if not axes[i].flat]
+
+    def below(u: Array, t: Array) -> Array:
+        # one belief changes along the line: its distribution function; the others are constant there
+        total: Array = np.ones(np.broadcast(u, t).shape)
+        for i, axis in enumerate(axes):
+            at = np.clip(u * n[i] + t * d[i], axis.low, axis.high)
+            if i == bent[0]:
+                total = total * axis.cdf(at) / d[i]
+            elif free[i]:
+                total = total * axis.pdf(at)
+        return total
+
+    moved = [abs(x) > 1e-14 for x in d]
+    even = all(axis.flat or axis.known or not move for axis, move in zip(axes, moved, strict=True))
     single = sum(free) == 1
     values = sorted(u_of(point) for point in corner)
     if single:
         cuts = np.array([values[0]])
     else:
-        cuts = _bends(mechanism, _u_cuts(axes, u_of, values, d), values, span, 2 * tolerance / abs(slope))
-    moved = [abs(x) > 1e-14 for x in d]
+        # with a formula for each line, thousands of bends cost nothing
+        most = _MOST_BENDS if even and mechanism["kind"] == "comb" else 1500
+        window = 2 * tolerance / abs(slope)
+        cuts = _bends(mechanism, _u_cuts(axes, u_of, values, d), values, span, window, most=most)
     clipped = cut and axes[0].high > axes[1].low
     lines = Lines(
         span=span,
@@ -167,11 +189,27 @@ def parallel(plan: Json, beliefs: Mapping[str, Belief], tolerance: float) -> tup
         cuts=cuts,
         window=2 * tolerance / abs(slope),
         pieces=lambda u, low, high: _pieces(mechanism, low, high),
-        flat=all(axis.flat or axis.known or not move for axis, move in zip(axes, moved, strict=True)),
+        flat=even,
         unimodal=_unimodal(axes, moved),
         mass=None if clipped or single else 1.0,
+        below=below if len(bent) == 1 else None,
+        caught=_caught(mechanism, 2 * tolerance / abs(slope)) if even and mechanism["kind"] == "comb" else None,
     )
     return lines, points_of(names, n, d)
+
+
+def _caught(mechanism: Json, window: float) -> Any:
+    """What the best windows catch of even lines of these lengths: of each block so many whole spacings."""
+
+    def of(length: Array) -> Array:
+        count, size, spacing, rest = comb_blocks(
+            length, window=mechanism["window"], teeth=mechanism["teeth"], extent=mechanism["extent"]
+        )
+        comb = spacing > 0
+        held = np.where(comb, (np.floor(window / np.where(comb, spacing, 1.0) + 1e-12) + 1) * spacing, window)
+        return np.asarray(np.minimum(count * np.minimum(size, held) + np.minimum(rest, window), length))
+
+    return of
 
 
 class Certain(Exception):  # noqa: N818  (not a failure: the release tells the secret)
@@ -224,7 +262,14 @@ def _u_cuts(axes: list[Belief], u_of: Any, corners: list[float], d: Array) -> Ar
 
 
 def _bends(
-    mechanism: Json, cuts: Array, corners: list[float], span: Any, window: float, *, rays: bool = False
+    mechanism: Json,
+    cuts: Array,
+    corners: list[float],
+    span: Any,
+    window: float,
+    *,
+    rays: bool = False,
+    most: int = 1500,
 ) -> Array:
     """The cuts, and where pieces appear, vanish, or grow past a window: the integrand bends there.
 
@@ -232,7 +277,9 @@ def _bends(
     """
     if mechanism["kind"] == "comb":
         c, teeth, extent = float(mechanism["window"]), int(mechanism["teeth"]), float(mechanism["extent"])
-        n = np.arange(1, 60)
+        longest = float(np.max(np.diff(np.stack(span(np.array(corners))), axis=0), initial=0.0))
+        many = longest / (teeth * c) if most == _MOST_BENDS else 0.0
+        n = np.arange(1, int(np.clip(many, 57, _MOST_BENDS)) + 3)
         ends: Array = np.zeros(0)
         blocks = [n * teeth * c, n * teeth * extent / (teeth - 1), n * extent + (n + 1) * c]
         lengths = np.concatenate([*blocks, [c, extent, extent + c]])
@@ -253,7 +300,7 @@ def _bends(
                 share = (targets - values[0]) / (values[1] - values[0])
                 found.append(near[0] + (near[1] - near[0]) * share[(share > 0) & (share < 1)])
     every = np.unique(np.concatenate(found))
-    return every if len(every) < 1500 else cuts
+    return every if len(every) < most else cuts
 
 
 def rays(plan: Json, beliefs: Mapping[str, Belief], tolerance: float) -> tuple[Lines, Any]:

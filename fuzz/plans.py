@@ -85,6 +85,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=int, default=8, help="time for planning one plan; four times it for checking")
     parser.add_argument("--first", type=int, default=0, help="number of the first plan, to go on where a run ended")
     parser.add_argument("--only", choices=FAMILIES, help="one family only")
+    parser.add_argument("--hard", action="store_true", help="narrow peaks and heavy tails only, not every sixth time")
     parser.add_argument("--case", help="one problem as JSON, as printed for a violation")
     parser.add_argument("--stored", action="store_true", help="the stored cases instead of random ones")
     parser.add_argument("--output", help="also write the table to this file (Markdown)")
@@ -96,7 +97,7 @@ def main(arguments: list[str] | None = None) -> int:
         specs = list(CASES.values())
     else:
         specs = [
-            random_spec(np.random.default_rng([given.seed, number]), given.only)
+            random_spec(np.random.default_rng([given.seed, number]), given.only, hard=given.hard or None)
             for number in range(given.first, given.first + given.plans)
         ]
     began = time.time()

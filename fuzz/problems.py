@@ -27,10 +27,19 @@ FAMILIES = (
 )
 METHODS = ("auto", "interval", "dynamic", "greedy", "comb", "layered", "layered-comb", "optimal")
 _TWO = ("gaussian", "shifted-exponential", "uniform")
+_HARD = 1 / 6
+_HARD_FAMILIES = (*_TWO, *_TWO, "location", "exponential", "custom", "poisson", "binomial")
 
 
-def random_spec(rng: Generator, only: str | None = None) -> Spec:
-    """A problem with a target: every family, secret, kind of prior, method; boxes and tolerances of all sizes."""
+def random_spec(rng: Generator, only: str | None = None, *, hard: bool | None = None) -> Spec:
+    """A problem with a target: every family, secret, kind of prior, method; boxes and tolerances of all sizes.
+
+    A sixth of them (``hard``: all, or none) has beliefs that quadrature finds hard: narrow separate peaks, heavy tails
+    for every parameter, a narrow density beside a range, tolerances far below the range.
+    """
+    aside = rng.spawn(1)[0]  # of its own, so that the other problems of a seed stay what they were
+    if (aside.random() < _HARD) if hard is None else hard:
+        return _hard(aside, only)
     name = only or str(rng.choice(FAMILIES, p=_weights()))
     spec: Spec = {"family": {"name": name}, "plan": {}}
     if name == "categorical":
@@ -78,6 +87,56 @@ def random_spec(rng: Generator, only: str | None = None) -> Spec:
         spec["distance"] = "tv"
     _structure(spec, rng)
     _target(spec, rng, reach, len(free))
+    return spec
+
+
+def _hard(rng: Generator, only: str | None) -> Spec:
+    """A problem whose beliefs have most of their mass in few narrow places."""
+    name = only if only not in (None, "categorical") else None
+    name = name or str(rng.choice(_HARD_FAMILIES))
+    spec: Spec = {"family": {"name": name}, "plan": {}, "prior": {}}
+    if name == "custom":
+        spec["family"]["label"] = str(rng.choice(list(CUSTOMS)))
+    if name == "binomial":
+        spec["family"]["trials"] = int(rng.choice([5, 20, 100]))
+    own = _own_secret(name, rng)
+    if name == "location" and own is not None:
+        spec["family"] |= {"shape": "laplace", "spread": 2.0}
+    ranges = _ranges(spec["family"], rng, own)
+    if name == "custom":  # room for the tails of an elicited belief
+        low, high = CUSTOMS[spec["family"]["label"]].domain
+        ranges["theta"] = (_round(low + 0.05 * (high - low)), _round(high - 0.05 * (high - low)))
+    kinds = ["peaks", "peaks", "heavy", "narrow"]
+    every = ["heavy", "heavy"] if rng.random() < 0.25 else [str(kind) for kind in rng.choice(kinds, 2)]
+    if len(ranges) == 2 and rng.random() < 0.5:  # beside a plain range, another density or a known value
+        every[int(rng.integers(2))] = str(rng.choice(["flat", "flat", "density", "known"]))
+    if name == "custom" and rng.random() < 0.5:
+        every = ["elicited"]
+    for kind, (parameter, (low, high)) in zip(every, ranges.items(), strict=False):
+        value = {"kind": "known", "value": _round(0.5 * (low + high))}
+        spec["prior"][parameter] = value if kind == "known" else _axis(kind, low, high, rng)
+    spec["prior"] = {parameter: spec["prior"][parameter] for parameter in PARAMETERS[name]}
+    free = sum(axis["kind"] != "known" for axis in spec["prior"].values())
+    for _ in range(20):
+        spec["secret"] = own or _secret(name, spec, rng)
+        reach = _reach(spec, ranges)
+        if reach > 1e-6:
+            break
+    else:
+        return _hard(rng, only)
+    spec["tolerance"] = _round(reach * 10 ** rng.uniform(-5 if rng.random() < 0.3 else -3, -0.7))
+    if rng.random() < 0.3:
+        _structure(spec, rng)
+    _target(spec, rng, reach, free)
+    plan = spec["plan"]
+    if "max_distortion" in plan or rng.random() < 0.3:  # far enough to put several peaks together
+        for key in ("max_risk", "bin", "slope"):
+            plan.pop(key, None)
+        plan["max_distortion"] = _round(max(1.2 * spec["tolerance"], reach * 10 ** rng.uniform(-1.5, -0.3)))
+    elif "bin" in plan:
+        plan["bin"] = _round(reach * 10 ** rng.uniform(-1.5, 0.0))
+    elif "max_risk" in plan:
+        plan["max_risk"] = _round(rng.uniform(0.2, 0.95))
     return spec
 
 
@@ -158,6 +217,18 @@ def _axis(kind: str, low: float, high: float, rng: Generator) -> Spec:
     if kind == "elicited":
         a, b = low + 0.35 * wide, high - 0.35 * wide
         return {"kind": "elicited", "a": a, "b": b, "sure": float(rng.choice([0.5, 0.8, 0.9, 0.95]))}
+    if kind == "peaks":
+        return _peaks(low, high, rng)
+    if kind == "heavy":
+        spread = wide * 10 ** rng.uniform(-4, -0.5)
+        centre = low + wide * rng.uniform(0.02, 0.98)
+        shape = str(rng.choice(["t", "t", "cauchy"]))
+        args = [centre, spread] if shape == "cauchy" else [float(rng.choice([1.1, 1.5, 2.0])), centre, spread]
+        return {"kind": "density", "name": shape, "args": args, "low": low, "high": high}
+    if kind == "narrow":
+        args = [low + wide * rng.uniform(0.05, 0.95), wide * 10 ** rng.uniform(-4.5, -2)]
+        shape = str(rng.choice(["norm", "laplace", "logistic"]))
+        return {"kind": "density", "name": shape, "args": args, "low": low, "high": high}
     shape = str(rng.choice(["norm", "t", "cauchy", "lognorm", "beta", "gamma", "expon", "laplace", "logistic"]))
     centre, spread = low + wide * rng.uniform(-0.1, 1.1), wide * 10 ** rng.uniform(-2.3, 0.3)
     if shape == "t":
@@ -173,6 +244,23 @@ def _axis(kind: str, low: float, high: float, rng: Generator) -> Spec:
     else:
         args = [centre, spread]
     return {"kind": "density", "name": shape, "args": args, "low": low, "high": high}
+
+
+def _peaks(low: float, high: float, rng: Generator) -> Spec:
+    """A table of narrow separate peaks, with nothing or a little between them."""
+    wide = high - low
+    half = wide * 10 ** rng.uniform(-5, -1.5)
+    centres = np.sort(rng.uniform(low + 2 * half, high - 2 * half, int(rng.integers(2, 13))))
+    if rng.random() < 0.2:  # even ones, as teeth are
+        centres = np.linspace(low, high, len(centres) + 2)[1:-1]
+    centres = centres[np.concatenate([[True], np.diff(centres) > 3 * half])]
+    floor = float(rng.choice([0.0, 0.0, 10 ** rng.uniform(-4, -1)]))
+    tops = rng.uniform(0.3, 1.0, len(centres)) if rng.random() < 0.7 else np.ones(len(centres))
+    values, weights = [low], [floor]
+    for centre, top in zip(centres, tops, strict=True):
+        values += [float(centre - half), float(centre), float(centre + half)]
+        weights += [floor, float(top), floor]
+    return {"kind": "table", "values": [*values, high], "weights": [*weights, floor]}
 
 
 def _secret(name: str, spec: Spec, rng: Generator) -> Spec:

@@ -72,6 +72,10 @@ class Lines:
         Whether it has one peak along every line.
     mass : float or None
         Total mass, where it is known.
+    below : callable or None
+        Mass of a line up to (u, t), from anywhere on it, where one belief's distribution function is that.
+    caught : callable or None
+        What the attacker catches of even lines of these lengths, where a formula says it.
     """
 
     span: Callable[[Array], tuple[Array, Array]]
@@ -83,13 +87,15 @@ class Lines:
     flat: bool
     unimodal: bool
     mass: float | None
+    below: Callable[[Array, Array], Array] | None = None
+    caught: Callable[[Array], Array] | None = None
 
 
 class Line:
     """Integrals of the density along a batch of lines: between knots, polynomials through its values."""
 
     def __init__(self, lines: Lines, u: Array, low: Array, high: Array) -> None:
-        self.u, self.low = u, low
+        self._lines, self.u, self.low = lines, u, low
         self.length = np.maximum(high - low, 1e-300)
         inner = np.clip(lines.knots(u), low[:, None], high[:, None])
         even = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, 7)
@@ -101,6 +107,8 @@ class Line:
         self._height = values @ _TO_POWERS
         self._mass = values @ _TO_MASSES
         parts = (values @ _W) * self._half
+        if lines.below is not None:
+            parts = np.diff(lines.below(u[:, None], self.edges), axis=1)
         self.below = np.concatenate([np.zeros((len(u), 1)), np.cumsum(parts, axis=1)], axis=1)
         self._keys = ((self.edges - low[:, None]) / self.length[:, None] + 2.0 * np.arange(len(u))[:, None]).ravel()
 
@@ -122,11 +130,15 @@ class Line:
 
     def f(self, row: Ints, t: Array) -> Array:
         """Density at places of these lines."""
+        if self._lines.below is not None:
+            return self._lines.density(self.u[row], t)
         column, at = self._place(row, t)
         return _horner(self._height[row, column], at)
 
     def mass_below(self, row: Ints, t: Array) -> Array:
         """Mass up to places of these lines."""
+        if self._lines.below is not None:
+            return self._lines.below(self.u[row], t) - self._lines.below(self.u[row], self.low[row])
         column, at = self._place(row, t)
         return self.below[row, column] + self._half[row, column] * _horner(self._mass[row, column], at)
 
@@ -150,8 +162,10 @@ def risk_of_lines(lines: Lines, *, wanted: float = 5e-8, seconds: float = 1.5) -
     coarse = _panels(lines, a, b)
     done, error = np.zeros(2), 0.0
     budget = wanted * max(float(coarse[:, 1].sum()), 1e-300)
+    rng = np.random.default_rng(0)
     for _ in range(45):
-        middle = 0.5 * (a + b)
+        # not in the middle: hundreds of equal bends would look alike to both levels
+        middle = a + (b - a) * rng.uniform(0.38, 0.62, len(a))
         left, right = _panels(lines, a, middle), _panels(lines, middle, b)
         fine = left + right
         gap = np.abs(fine - coarse).max(axis=1)
@@ -191,6 +205,9 @@ def _rates(lines: Lines, u: Array) -> tuple[Array, Array]:
     """Hits and mass of each line."""
     low, high = lines.span(u)
     high = np.maximum(high, low)
+    if lines.caught is not None:
+        height = lines.density(u, 0.5 * (low + high))
+        return lines.caught(high - low) * height, height * (high - low)
     pieces = lines.pieces(u, low, high)
     teeth = np.floor(lines.window / np.where(pieces.spacing > 0, pieces.spacing, np.inf) + 1e-12) + 1
     # with one peak, the best tooth of each residue lies in the best window of one spacing

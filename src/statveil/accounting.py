@@ -27,6 +27,7 @@ from statveil.theory.one_parameter import line
 from statveil.theory.risk.cells import assigned_risk
 from statveil.theory.risk.combs import polygon_comb_extent, polygon_comb_risk, range_comb_risk, simplex_comb_risk
 from statveil.theory.risk.lipschitz import constants, lipschitz_line_risk, lipschitz_risk
+from statveil.theory.risk.mass import polygon_mass
 from statveil.theory.risk.one_dimensional import comb_axis_risk, comb_risk, interval_risk, teeth
 from statveil.theory.risk.parallel import comb_density_risk, density_risk, marks
 from statveil.theory.risk.partition import partition_risk
@@ -122,10 +123,11 @@ def _comb_risk(problem: Problem, mechanism: Comb, eps: float, quick: bool) -> fl
     if all(axis.flat for axis in axes):
         return polygon_comb_risk(polygon, direction, coordinate, *combs, attacker)
     core, outside = _core(axes, polygon)
-    value = comb_density_risk(
-        polygon, axes, direction, coordinate, combs, attacker, core=core, mass=_whole(problem, axes), quick=quick
-    )
-    return min(1.0, value * (1 + _COMB_MARGIN) + outside)
+    mass, error = _whole(problem, axes, polygon)
+    if error >= mass:
+        return 1.0
+    value = comb_density_risk(polygon, axes, direction, coordinate, combs, attacker, core=core, mass=mass, quick=quick)
+    return min(1.0, value * (1 + _COMB_MARGIN) + outside + 2 * error / mass)
 
 
 def _ends(problem: Problem, axis: Axis) -> tuple[float, float]:
@@ -232,16 +234,20 @@ def _two_dimensional(problem: Problem, mechanism: Interval, window: float, quick
             "a known step is not accounted for when both parameters are uncertain and one has a density; "
             "state plain ranges, or a known value for one of them."
         )
+    mass, error = _whole(problem, axes, polygon)
+    if error >= mass:
+        return Risk(value=1.0, kind="numerical")
     polygon, outside = _core(axes, polygon)
     inner = _band_range(polygon, coordinate, bins)
-    mass = _whole(problem, axes)
     value = density_risk(polygon, axes, direction, coordinate, inner, window, mass=mass, quick=quick)
-    return Risk(value=min(1.0, value + outside), kind="numerical")
+    return Risk(value=min(1.0, value + outside + 2 * error / mass), kind="numerical")
 
 
-def _whole(problem: Problem, axes: Sequence[Axis]) -> float | None:
-    """Mass of the belief as its density is scaled; ``None`` where a constraint cuts some of it off."""
-    return None if problem.box.cut(problem.family) else math.prod(axis.width for axis in axes if axis.flat)
+def _whole(problem: Problem, axes: Sequence[Axis], polygon: Polygon) -> tuple[float, float]:
+    """Mass of the belief as its density is scaled, inside what a constraint leaves of the box, and its error."""
+    if not problem.box.cut(problem.family):
+        return math.prod(axis.width for axis in axes if axis.flat), 0.0
+    return polygon_mass(polygon, axes)
 
 
 def _core(axes: Sequence[Axis], polygon: Polygon) -> tuple[Polygon, float]:
@@ -335,6 +341,7 @@ def _scaling_risk(problem: Problem, mechanism: Scaling, eps: float, quick: bool)
         2 * eps,
         spread=None if all(axis.flat for axis in axes) else spread,
         points=np.stack([u.ravel(), v.ravel()], axis=1),
+        bends=(np.sort(side * (axes[0].turns - mechanism.about)), axes[1].turns),
         mass=math.prod(axis.width for axis in axes if axis.flat),
         quick=quick,
     )

@@ -141,14 +141,14 @@ def _settle(problem: Problem, mechanism: Binned, goal: MaxRisk | MaxDistortion) 
     whole = _without_sliver(mechanism)
     if meets(risk(problem, whole).value, goal):
         return whole
-    low, high, nudge = mechanism.bins.width, mechanism.bins.width, 1e-6
+    flat = isinstance(problem.prior, Box) and all(a.flat for a in problem.prior.axes.values())
+    close = 1e-7 if flat and isinstance(mechanism, Interval) else 1e-4  # without quadrature, or with it
+    low, high, nudge = mechanism.bins.width, mechanism.bins.width, 10 * close
     while not meets(risk(problem, _with_width(mechanism, high)).value, goal):
         if high >= mechanism.bins.high - mechanism.bins.low:
             raise unreachable(goal.value, risk(problem, mechanism).value)
         low, high = high, min(high * (1 + nudge), mechanism.bins.high - mechanism.bins.low)
         nudge *= 4
-    flat = isinstance(problem.prior, Box) and all(a.flat for a in problem.prior.axes.values())
-    close = 1e-7 if flat and isinstance(mechanism, Interval) else 1e-4  # without quadrature, or with it
     while high - low > close * high:
         middle = 0.5 * (low + high)
         if meets(risk(problem, _with_width(mechanism, middle)).value, goal):

@@ -90,7 +90,7 @@ class CellDesigner:
         inner = self.edges[:-1, None] + np.diff(self.edges)[:, None] * _INNER
         below = np.asarray(self.line.axis.cdf(inner.ravel()), dtype=np.float64).reshape(inner.shape)
         value = np.asarray(self.line.curve.value(inner.ravel()), dtype=np.float64).reshape(inner.shape)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # a change of 1e-310 is none either
             rate = np.diff(below, axis=1) / np.abs(np.diff(value, axis=1))
         level: Array = np.where(np.isnan(rate), 0.0, rate).max(axis=1)  # infinite where the secret stands still
         return level

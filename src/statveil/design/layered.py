@@ -77,7 +77,7 @@ def layered_intervals(grid: CellGrid, *, proportional: bool = True) -> LayeredIn
     check_runs(grid)
     last, level = _within_branches(grid), _level(grid)
     if proportional:
-        need = np.where(np.isfinite(level) & (level <= _UNBOUNDED * _even_level(grid)), level, 0.0)
+        need = np.where(np.isfinite(level) & (level / _UNBOUNDED <= _even_level(grid)), level, 0.0)
         found, least_bound = [cover(need, last), cover_from_right(need, last)], 0.0
     else:
         trimmed = trimmed_cover(grid.mass, level, grid.window, last)
@@ -133,7 +133,8 @@ def _even_level(grid: CellGrid) -> Array:
     """Density of each cell if its mass is spread evenly."""
     width = grid.high - grid.low
     atom = np.where(grid.mass > 0, np.inf, 0.0)
-    return np.divide(grid.mass, width, out=atom, where=width > 0)
+    with np.errstate(over="ignore"):  # so narrow that it is an atom too
+        return np.divide(grid.mass, width, out=atom, where=width > 0)
 
 
 def _level(grid: CellGrid) -> Array:

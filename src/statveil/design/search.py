@@ -56,10 +56,17 @@ def best_by_search(
         if score < best:
             found = (score, cut, width)
     if found is None:
-        least = min(risk(problem, c.interval(problem, d, c.high - c.low)).value for c, d in cuts)
         assert isinstance(goal, MaxRisk)
+        least = _least_risk(problem, cuts)
         raise unreachable(goal.value, least, "with this slope" if only else "with this prior")
     return _refined(problem, found, goal, fixed=only is not None)
+
+
+def _least_risk(problem: Problem, cuts: list[_Cut]) -> float:
+    """Smallest risk of one bin for everything: the full accounting only for the directions that look best."""
+    whole = [chart.interval(problem, direction, chart.high - chart.low) for chart, direction in cuts]
+    ranked = sorted(whole, key=lambda option: risk(problem, option, quick=True).value)
+    return min(risk(problem, option).value for option in ranked[:3])
 
 
 def _cuts(problem: Problem, options: tuple[Chart, ...]) -> Iterator[_Cut]:

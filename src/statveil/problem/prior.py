@@ -65,6 +65,10 @@ class Prior(ABC):
         return hash(str(self.to_json()))
 
 
+_PATIENCE, _RARE = 1_000_000, 1e-3
+"""After so many draws, a constraint that fewer than this share of them meets ends the drawing."""
+
+
 class Box(Prior):
     """Independent beliefs about each parameter.
 
@@ -162,8 +166,14 @@ class Box(Prior):
 
     def sample(self, family: Family, size: int, rng: Generator) -> dict[str, NDArray[np.float64]]:
         parts: list[dict[str, NDArray[np.float64]]] = []
-        support, found = self.support(family), 0
+        support, found, drawn = self.support(family), 0, 0
         while found < size:
+            if drawn >= _PATIENCE and found < _RARE * drawn:
+                raise ProblemError(
+                    f"the prior of {family.name!r} has hardly any mass where {family.constraint_doc}: fewer than "
+                    f"{_RARE:g} of it. State ranges or densities of which most is possible."
+                )
+            drawn += size
             draw = {name: axis.ppf(rng.random(size)) for name, axis in self.axes.items()}
             if family.constraints:
                 inside = np.broadcast_to(support.contains(draw), (size,))

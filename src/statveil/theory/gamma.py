@@ -96,7 +96,8 @@ def _line_gamma(problem: Problem) -> float:
 
     def ratios(grid: NDArray[np.float64]) -> NDArray[np.float64]:
         moved, changed = np.abs(np.diff(position(grid))), np.abs(np.diff(np.asarray(secret(grid))))
-        return np.where(changed > 0, moved / np.where(changed > 0, changed, 1.0), np.inf)
+        with np.errstate(over="ignore"):  # a secret that hardly changes is as good as one that does not
+            return np.where(changed > 0, moved / np.where(changed > 0, changed, 1.0), np.inf)
 
     grid = np.linspace(found.axis.low, found.axis.high, _STEPS)
     values = ratios(grid)

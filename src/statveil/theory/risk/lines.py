@@ -48,7 +48,7 @@ class Sweep:
     knots: Array
     """Transverse coordinates between which everything is smooth; the first and the last bound the lines."""
     landmarks: Array
-    """Transverse coordinates with equal mass between them, so that no narrow peak falls between two panels."""
+    """Transverse coordinates with equal mass between them, and where peaks begin and end: none falls between panels."""
     chord: Callable[[Array], tuple[Array, Array]]
     """Where each line enters and leaves the support, in the binned coordinate."""
     weight: Callable[[Array, Array], Array]
@@ -103,7 +103,8 @@ def _few(sweep: Sweep) -> tuple[Array, Array]:
 def _points(sweep: Sweep, most: int) -> Array:
     """Ends of the first panels: the landmarks and, unless there are too many, the knots."""
     low, high = float(sweep.knots.min()), float(sweep.knots.max())
-    marks = sweep.landmarks[:: max(1, len(sweep.landmarks) // most)]
+    # a reported risk uses every landmark, so that no peak falls between two panels
+    marks = sweep.landmarks if most > 24 else sweep.landmarks[:: max(1, len(sweep.landmarks) // most)]
     inner = sweep.knots if len(sweep.knots) <= 2 * most else sweep.knots[:: len(sweep.knots) // most]
     points = np.unique(np.concatenate([[low], marks, inner, [high]]))
     points = points[(points >= low) & (points <= high)]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from statveil.problem.axis import Axis
 from statveil.theory.bins import Bins
 from statveil.theory.comb_layout import knots
 from statveil.theory.risk.comb_density import comb_sweep_risk
 from statveil.theory.risk.lines import Caught, Sweep, caught_share
+from statveil.theory.risk.mass import height, primitive
 from statveil.theory.risk.polygon import Polygon, chord
 from statveil.theory.risk.windows_on_lines import best_windows
 
@@ -22,6 +23,7 @@ Pair = tuple[float, float]
 
 _QUANTILES = 48
 _MOST_BENDS = 20_000
+_MOST_PEAKS = 400
 
 
 def density_risk(
@@ -133,7 +135,7 @@ def _lines(
 
     def weight(across: Array, along: Array) -> Array:
         first, second = parameters(across, along)
-        return _height(axes[0], first) * _height(axes[1], second)
+        return height(axes[0], first) * height(axes[1], second)
 
     def spread(across: Array, along: Array) -> Array:
         parts = zip(axes, parameters(across, along), direction, strict=True)
@@ -158,12 +160,12 @@ def _lines(
 
         def mass_below(across: Array, along: Array) -> Array:
             place = parameters(across, along)
-            return _primitive(axes[i], place[i]) / direction[i] * _height(axes[1 - i], place[1 - i])
+            return primitive(axes[i], place[i]) / direction[i] * height(axes[1 - i], place[1 - i])
 
         below = mass_below
     return Sweep(
         knots=np.sort(np.concatenate([[low], inner, corners, [high]])),
-        landmarks=np.quantile(across, np.linspace(0.0, 1.0, 65)),
+        landmarks=np.unique(np.concatenate([np.quantile(across, np.linspace(0.0, 1.0, 65)), _peaks(axes, direction)])),
         chord=lambda at: chord(x, y, x_next, y_next, at),
         weight=weight,
         spread=spread if any(d and not axis.flat for axis, d in zip(axes, direction, strict=True)) else None,
@@ -172,19 +174,22 @@ def _lines(
     )
 
 
+def _peaks(axes: Sequence[Axis], direction: Pair) -> Array:
+    """Lines that pass where both beliefs turn: the mass of narrow peaks begins, tops and ends on them."""
+    turns = [np.array([axis.low, axis.high]) if axis.flat else axis.turns for axis in axes]
+    for i in (0, 1):
+        if not direction[1 - i]:  # lines along the one parameter: only the other one tells them apart
+            turns[i] = turns[i][:1]
+    few = [places if len(places) <= 48 else places[:: len(places) // 48 + 1] for places in turns]
+    if len(few[0]) * len(few[1]) > _MOST_PEAKS:
+        return np.zeros(0)
+    first, second = np.meshgrid(*few)
+    return np.asarray((first * direction[1] - second * direction[0]).ravel())
+
+
 def marks(axis: Axis) -> Array:
     """Values of a parameter with equal mass between them."""
     return axis.ppf((np.arange(_QUANTILES) + 0.5) / _QUANTILES)
-
-
-def _height(axis: Axis, value: Array) -> Array:
-    """Density as a prior scales it: 1 where the belief is flat."""
-    return np.ones(value.shape) if axis.flat else axis.pdf(value)
-
-
-def _primitive(axis: Axis, value: ArrayLike) -> Array:
-    """Integral of :func:`_height`."""
-    return np.asarray(value, dtype=np.float64) if axis.flat else axis.cdf(value)
 
 
 def _coordinates(polygon: Polygon, direction: Pair, coordinate: Pair) -> tuple[Array, Array]:

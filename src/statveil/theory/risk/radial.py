@@ -65,13 +65,15 @@ def radial_risk(
     *,
     spread: Callable[[Array, Array], Array] | None = None,
     points: Array,
+    bends: tuple[Array, Array] = (np.zeros(0), np.zeros(0)),
     mass: float | None = None,
     quick: bool = False,
 ) -> float:
     """P(hit) for bins of the secret along rays through the bound.
 
     ``spread`` never falls along a ray and rises where the density may change fast (``None``: it is 1). ``points``
-    are rows (u, v) of equal mass. ``mass`` is the whole of the belief, where known.
+    are rows (u, v) of equal mass; ``bends`` are values of u and of v where the density turns. ``mass`` is the whole of
+    the belief, where known.
     """
     edges = bins.edges()
     levels = np.concatenate([edges, edges[:-1] + window, edges[1:] - window])
@@ -102,6 +104,14 @@ def radial_risk(
     def flat(angle: Array, level: Array) -> Array:
         return 0.5 * (level / slope(angle)) ** 2  # the integral of an even weight
 
+    def turns(angle: Array) -> Array:
+        # a ray meets the value u at the distance u / cos, and v at v / sin
+        rate = slope(angle)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ways = rate / np.cos(angle), rate / np.sin(angle)
+            met = [places * way[:, None] for places, way in zip(bends, ways, strict=True)]
+        return np.nan_to_num(np.concatenate(met, axis=1), posinf=0.0, neginf=0.0)
+
     inside = knots[np.isfinite(knots)]
     sweep = Sweep(
         knots=np.sort(inside),
@@ -110,5 +120,6 @@ def radial_risk(
         weight=weight,
         spread=None if spread is None else rise,
         below=flat if spread is None else None,
+        turns=turns if any(len(places) for places in bends) else None,
     )
     return pieces_caught(sweep, edges, window, mass=mass, quick=quick)
