@@ -18,6 +18,8 @@ from statveil.tables.files import TableFile, open_table
 from statveil.tables.frames import open_frame
 from statveil.tables.preparing import column_labels
 from statveil.tables.series import ColumnType, numbers_of
+from statveil.tables.structure.alongside import EMPTY
+from statveil.tables.structure.group_search import numbers_in
 
 __all__ = ["AuditTable", "read_table"]
 
@@ -94,6 +96,7 @@ def _sort_in(name: str, series: Callable[[], pl.Series], others: dict[str, Array
         column = series()
     except (StatveilError, pl.exceptions.PolarsError):
         return
+    text = column
     if column.dtype in (pl.String, pl.Object):
         column = _as_times(column)
     if column.dtype.is_temporal():
@@ -107,6 +110,11 @@ def _sort_in(name: str, series: Callable[[], pl.Series], others: dict[str, Array
     elif column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Boolean) and len(groups) < _MOST_COLUMNS:
         codes = column.cast(pl.String).rank("dense").cast(pl.Float64)
         groups[name] = codes.to_numpy(allow_copy=True)
+        if column.dtype == pl.String and len(others) < _MOST_COLUMNS:  # as the release reads them
+            found = [one for one in numbers_in(text) if np.isfinite(one).any()]
+            others |= {f"{name} (number {i + 1})": one for i, one in enumerate(found)}
+    if 0 < text.null_count() < len(text) and len(groups) < _MOST_COLUMNS:
+        groups[f"{name} {EMPTY}"] = text.is_null().cast(pl.Float64).to_numpy(allow_copy=True)
 
 
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3}
