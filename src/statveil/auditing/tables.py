@@ -70,7 +70,7 @@ def read_table(table: Any, *, column: Any, plan: Plan) -> AuditTable:
     for name in frame.names() or []:
         if name != column:
             _sort_in(str(name), lambda name=name: open_frame(table, name).series(), others, groups)  # type: ignore[misc]
-    return AuditTable(column=values, bits=found.bits, others=others, groups=groups)
+    return AuditTable(column=values, bits=found.bits, others=others, groups=groups | _gaps(others, groups))
 
 
 def _from_file(file: TableFile, column: str, plan: Plan) -> AuditTable:
@@ -87,7 +87,7 @@ def _from_file(file: TableFile, column: str, plan: Plan) -> AuditTable:
             others[name] = _joined(file.blocks(name))
         else:
             _sort_in(name, lambda name=name: file.column(name), others, groups)  # type: ignore[misc]
-    return AuditTable(column=values, bits=found.bits, others=others, groups=groups)
+    return AuditTable(column=values, bits=found.bits, others=others, groups=groups | _gaps(others, groups))
 
 
 def _sort_in(name: str, series: Callable[[], pl.Series], others: dict[str, Array], groups: dict[str, Array]) -> None:
@@ -113,8 +113,12 @@ def _sort_in(name: str, series: Callable[[], pl.Series], others: dict[str, Array
         if column.dtype == pl.String and len(others) < _MOST_COLUMNS:  # as the release reads them
             found = [one for one in numbers_in(text) if np.isfinite(one).any()]
             others |= {f"{name} (number {i + 1})": one for i, one in enumerate(found)}
-    if 0 < text.null_count() < len(text) and len(groups) < _MOST_COLUMNS:
-        groups[f"{name} {EMPTY}"] = text.is_null().cast(pl.Float64).to_numpy(allow_copy=True)
+
+
+def _gaps(others: dict[str, Array], groups: dict[str, Array]) -> dict[str, Array]:
+    """Which cells have no value, of columns that have both kinds: what was asked of some rows alone is a label."""
+    gaps = {name: np.isnan(values) for name, values in {**others, **groups}.items()}
+    return {f"{name} {EMPTY}": gap.astype(np.float64) for name, gap in gaps.items() if 0 < gap.sum() < len(gap)}
 
 
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3}
