@@ -33,10 +33,10 @@ def plan_of(values):
     return sv.plan(problem, max_risk=0.2)
 
 
-@pytest.mark.parametrize("rows", [60, 300, 3000])
+@pytest.mark.parametrize("rows", [60, 1000])
 @pytest.mark.parametrize(("fine", "coarse"), [(1, 5), (1, 10), (0.1, 0.5), (5, 25)])
 def test_a_step_that_changes_with_the_size_is_refused_though_declared(rows, fine, coarse):
-    for seed in range(4):
+    for seed in range(2):
         drawn = np.random.default_rng(seed).lognormal(4.5, 0.5, rows) * fine
         values = coarser(drawn, 100 * fine, fine, coarse)
         with pytest.raises(sv.StructureError, match=r"--accept .*(digits|rough)"):
@@ -73,11 +73,11 @@ def test_logarithms_of_ratios_in_a_short_table():
 
 def test_one_step_everywhere_and_even_heaps_are_left_alone():
     found = 0
-    for seed in range(200):
+    for seed in range(50):
         rng = np.random.default_rng(seed)
         rows = int(rng.choice([100, 400, 2000]))
         whole = np.round(rng.gamma(4, 40, rows))
         heaped = np.where(rng.random(rows) < 0.5, 5 * np.round(whole / 5), whole)
         found += "digits" in names(whole)
         found += "digits" in names(heaped)
-    assert found <= 4  # of 400
+    assert found <= 1  # of 100

@@ -85,7 +85,7 @@ def find_structure(sample: Array, *, bits: int = 53) -> list[Finding]:
         return _on_lattice(values, counts, lattice)
     used = _bits(values, bits)
     found, on = _off_lattice(values, counts, used)
-    found += _transform(values, 2 * ulp(values, used))
+    found += _transform(values, 2 * ulp(values, used)) or (_log_ratios(values) if used > 24 else [])
     found += _repeats(counts, float("inf") if used > 24 else float((values[-1] - values[0]) / ulp(values, used).max()))
     found += _coarser() if significant_bits(values) else []
     if used > 24 and not any(one.name == "transform" for one in found):
@@ -225,12 +225,22 @@ def _ratios(values: Array) -> list[Finding]:
 
 
 def _transform(values: Array, error: Array) -> list[Finding]:
-    name = find_transform(values, error) or ("logarithms of ratios" if log_ratios(values) else None)
+    name = find_transform(values, error)
     if name is None:
         return []
     says = (
         f"many values are {name} of round numbers, and only the right position makes those round again: release the "
         "numbers behind them, with their own step, and transform the released column."
+    )
+    return [Finding(name="transform", values=(), flag="", says=says)]
+
+
+def _log_ratios(values: Array) -> list[Finding]:
+    if not log_ratios(values):
+        return []
+    says = (
+        "many values are logarithms of ratios of whole numbers, and only the right position makes those whole again: "
+        "release the numbers behind them, and transform the released column."
     )
     return [Finding(name="transform", values=(), flag="", says=says)]
 

@@ -54,14 +54,13 @@ def log_ratios(values: Array) -> bool:
     >>> log_ratios(np.log2(np.array([3 / 7, 11 / 5, 9 / 13, 17 / 4, 6 / 19, 23 / 8])))
     True
     """
-    kept = values[np.isfinite(values) & (values != 0) & (np.abs(values) < 12)]
+    # powers of the base itself come back from whole numbers, which prove nothing
+    kept = values[np.isfinite(values) & (np.abs(values) < 12) & (np.abs(values - np.rint(values)) > 1e-9)]
     if len(kept) > _LOOKED_AT:
         kept = kept[:: len(kept) // _LOOKED_AT + 1]
-    least = max(5, len(values[values != 0]) / 3 if len(values) <= _LOOKED_AT else len(kept) / 3)
+    least = max(5, len(kept) / 3)
     for back in (np.exp, np.exp2, lambda x: 10.0**x):
-        original = back(kept)
-        plain = np.abs(np.log2(original) - np.rint(np.log2(original))) > 1e-9  # a power of 2 comes back from any base 2
-        if int(np.count_nonzero(_is_ratio(original, _LOG_CLOSE, _LOG_LARGEST) & plain)) >= least:
+        if int(np.count_nonzero(_is_ratio(back(kept), _LOG_CLOSE, _LOG_LARGEST))) >= least:
             return True
     return False
 
