@@ -18,11 +18,12 @@ from statveil.tables.files import TableFile, open_table
 from statveil.tables.frames import open_frame
 from statveil.tables.preparing import column_labels
 from statveil.tables.series import ColumnType, numbers_of
-from statveil.tables.structure.alongside import EMPTY
+from statveil.tables.structure.alongside import EMPTY, sizes_of
 from statveil.tables.structure.group_search import numbers_in
 
 __all__ = ["AuditTable", "read_table"]
 
+_SIZED = 0.9  # correlation from which the size of a group may be the audited number itself
 _MOST_COLUMNS = 100
 """Other columns of a kind that are looked at."""
 
@@ -70,6 +71,7 @@ def read_table(table: Any, *, column: Any, plan: Plan) -> AuditTable:
     for name in frame.names() or []:
         if name != column:
             _sort_in(str(name), lambda name=name: open_frame(table, name).series(), others, groups)  # type: ignore[misc]
+    others |= _sizes(values, others, groups)
     return AuditTable(column=values, bits=found.bits, others=others, groups=groups | _gaps(others, groups))
 
 
@@ -87,6 +89,7 @@ def _from_file(file: TableFile, column: str, plan: Plan) -> AuditTable:
             others[name] = _joined(file.blocks(name))
         else:
             _sort_in(name, lambda name=name: file.column(name), others, groups)  # type: ignore[misc]
+    others |= _sizes(values, others, groups)
     return AuditTable(column=values, bits=found.bits, others=others, groups=groups | _gaps(others, groups))
 
 
@@ -113,6 +116,18 @@ def _sort_in(name: str, series: Callable[[], pl.Series], others: dict[str, Array
         if column.dtype == pl.String and len(others) < _MOST_COLUMNS:  # as the release reads them
             found = [one for one in numbers_in(text) if np.isfinite(one).any()]
             others |= {f"{name} (number {i + 1})": one for i, one in enumerate(found)}
+
+
+def _sizes(values: Array, others: dict[str, Array], groups: dict[str, Array]) -> dict[str, Array]:
+    """How many rows share another column's value, where that has to do with the audited one."""
+    finite, found = np.isfinite(values), {}
+    if np.count_nonzero(finite) < 3 or np.ptp(values[finite]) == 0:
+        return {}
+    for name, column in {**others, **groups}.items():
+        for label, sizes in sizes_of(name, np.nan_to_num(column, nan=-1e300)).items():
+            if np.ptp(sizes[finite]) and abs(np.corrcoef(values[finite], sizes[finite])[0, 1]) >= _SIZED:
+                found[label] = sizes
+    return found
 
 
 def _gaps(others: dict[str, Array], groups: dict[str, Array]) -> dict[str, Array]:

@@ -12,7 +12,7 @@ from polars.exceptions import PolarsError
 from statveil.tables.blocks import Array
 from statveil.tables.structure.group_search import Beside, keys_of, numbers_in
 
-__all__ = ["EMPTY", "Alongside"]
+__all__ = ["EMPTY", "Alongside", "sizes_of"]
 
 _PIECE, _MOST = 256, 2**15  # rows that stay together, and rows that are kept: half of them at least, if there are
 EMPTY = "(empty or not)"
@@ -63,6 +63,8 @@ class Alongside:
             found = numbers_in(column)
             numbers |= {name if not i else f"{name} (number {i + 1})": one for i, one in enumerate(found)}
             labels[name] = keys_of(column)
+            if stride == 1:  # of a part of the rows it would be wrong
+                numbers |= sizes_of(name, labels[name])
             gap = column.is_null().to_numpy() | (column.dtype.is_float() & np.isnan(found[0]))
             labels[f"{name} {EMPTY}"] = gap.astype(np.uint64)
         return cls(
@@ -71,6 +73,12 @@ class Alongside:
             labels=labels,
             breaks=np.concatenate(([True], np.diff(number) > _PIECE)) if len(number) else np.zeros(0, np.bool_),
         )
+
+
+def sizes_of(name: str, keys: NDArray[np.generic]) -> dict[str, Array]:
+    """How many rows have the same value, by a name of its own: a class's size is the number of its rows."""
+    _, code, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    return {f"{name} (rows of each)": counts[code].astype(np.float64)} if len(np.unique(counts)) >= 3 else {}
 
 
 def _thinned(

@@ -27,6 +27,10 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 # 1.234,50 and 1,234.50, then decimals with a comma or a point
 _NUMBER = r"([-+(]?(?:\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+,\d+|\d+(?:\.\d+)?))"
 _SPACED = r"(\d)[ '\x{a0}\x{202f}](\d{3})\b"  # 1 234: marks between thousands that are no commas
+_WORDS = {
+    "first": r"^[^\p{L}\p{N}]*([\p{L}\p{N}]+)[^\p{L}\p{N}]+[\p{L}\p{N}]",
+    "last": r"[\p{L}\p{N}][^\p{L}\p{N}]+([\p{L}\p{N}]+)[^\p{L}\p{N}]*$",
+}
 _IN_TEXT = 4  # numbers of a longer text that are read
 _TIMES = (
     "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S%.fZ", "%Y-%m-%d",
@@ -64,7 +68,7 @@ class Others:
         finite = np.flatnonzero(np.isfinite(values))
         most = max(_LEAST_KEPT, min(_KEPT, _ALL_COLUMNS // max(len(others), 1)))
         numbers = np.arange(self._rows, self._rows + len(values), dtype=np.uint64) * _GOLDEN
-        for name, column in others.items():
+        for name, column in _with_words(others):
             keys, order = keys_of(column)[finite], order_of(column)[finite]
             groups, single = self._columns.setdefault(name, (_Kept(most), _Kept(most)))
             groups.add(_mixed(keys), keys, order, values[finite])
@@ -130,6 +134,15 @@ class _Kept:
             return part
         kept = part[0] < np.uint64(2**64 - 1 >> self._shift)
         return part[0][kept], part[1][kept], part[2][kept], part[3][kept]
+
+
+def _with_words(columns: Mapping[str, pl.Series]) -> Iterator[tuple[str, pl.Series]]:
+    """The columns, and the first and last words of texts: families share a surname, and rooms a building."""
+    for name, column in columns.items():
+        yield name, column
+        if column.dtype == pl.String:
+            for which, pattern in _WORDS.items():
+                yield f"{name} ({which} word)", column.str.extract(pattern)
 
 
 def _mixed(keys: Keys) -> Keys:

@@ -60,7 +60,9 @@ def log_ratios(values: Array) -> bool:
         kept = kept[:: len(kept) // _LOOKED_AT + 1]
     least = max(5, len(kept) / 3)
     for back in (np.exp, np.exp2, lambda x: 10.0**x):
-        if int(np.count_nonzero(_is_ratio(back(kept), _LOG_CLOSE, _LOG_LARGEST))) >= least:
+        original = back(kept)
+        original = original[(original > 1e-3) & (original < 1e3)]  # beyond, every float is such a ratio
+        if int(np.count_nonzero(_is_ratio(original, _LOG_CLOSE, _LOG_LARGEST))) >= least:
             return True
     return False
 
