@@ -154,6 +154,40 @@ def total(rng: Rng) -> dict[str, Any]:
     return {"x": x, "tax": tax, "total": x + tax}
 
 
+def beside(make: Callable[[Rng, Any], dict[str, Any]], rows: int = 1000) -> Callable[[Rng], dict[str, Any]]:
+    """A skewed column, with what is made of it beside."""
+
+    def table(rng: Rng) -> dict[str, Any]:
+        x = rng.lognormal(3.0, 0.5, rows)
+        return {"x": x, "other": rng.random(rows), **make(rng, x)}
+
+    return table
+
+
+def averages(rng: Rng) -> dict[str, Any]:
+    count = rng.integers(2, 12, 600)
+    return {"x": np.round(np.array([rng.integers(1, 6, k).mean() for k in count]), 2), "count": count}
+
+
+def in_text(rng: Rng, x: Any) -> dict[str, Any]:
+    return {"text": [f"flat {rng.integers(9)}: EUR {100 * v:,.2f} per month" for v in x]}
+
+
+def larger(rng: Rng, x: Any) -> dict[str, Any]:
+    first, less = rng.random(len(x)) < 0.9, x * rng.random(len(x))
+    return {"a": np.where(first, x, less), "b": np.where(first, less, x)}
+
+
+def amounts(rng: Rng) -> dict[str, Any]:
+    x = rng.poisson(15, 2000).astype(float)
+    return {"x": x, "amount": 7.5 * x + rng.normal(0, 4, 2000)}
+
+
+def step_by_size(rng: Rng, rows: int = 3000) -> Any:
+    """Two significant digits: tenths below 10, whole numbers below 100, tens above."""
+    return np.array([float(f"{value:.2g}") for value in rng.lognormal(3.3, 0.9, rows)])
+
+
 ORDER, GROUPS, KINDS = ("neighbours",), ("grouped",), ("pattern", "lattice-shift", "lattice-scale", "periodic", "atoms")
 
 BROKEN: tuple[Case, ...] = (
@@ -245,6 +279,30 @@ BROKEN: tuple[Case, ...] = (
          table=clock_text, why="clock times"),
     Case(name="a total", problem=location(10, 200, 1.0), attackers=("auxiliary", "copies", "support"), table=total,
          why="x = total - tax"),
+    Case(name="a share with errors of a tenth", problem=location(5, 60, 0.5), attackers=("copies",),
+         table=beside(lambda rng, x: {"tax": 0.23 * x * rng.normal(1, 0.1, len(x))}), why="a tax of about 23 %"),
+    Case(name="a share with errors, scaled", problem=location(5, 60, 0.5, minimum=0), attackers=("copies",),
+         table=beside(lambda rng, x: {"tax": 0.23 * x * rng.normal(1, 0.1, len(x))}), why="a tax of about 23 %"),
+    Case(name="the larger of two", problem=location(5, 60, 0.5), attackers=("copies", "auxiliary"),
+         table=beside(larger), why="x = max(a, b)"),
+    Case(name="inside a longer text", problem=location(5, 60, 0.5), attackers=("copies", "auxiliary"),
+         table=beside(in_text), why="a number in a text"),
+    Case(name="a running total", problem=location(5, 60, 0.5, minimum=0), attackers=("copies",),
+         table=beside(lambda rng, x: {"balance": 1e5 + np.cumsum(x)}), why="a balance"),
+    Case(name="a fifth of the rows twice", problem=location(5, 60, 0.5), attackers=("copies",),
+         table=beside(lambda rng, x: {"again": np.where(rng.random(len(x)) < 0.3, x, rng.permutation(x))}),
+         why="30 % of the rows copied"),
+    Case(name="a copy that begins late", problem=location(5, 60, 0.5), attackers=("copies",),
+         table=beside(lambda rng, x: {"late": np.where(np.arange(len(x)) < 17_000, rng.random(len(x)), np.log(x))},
+                      20_000), why="a copy from row 17,000 on"),
+    Case(name="averages beside their counts", problem=location(1, 5, 0.05), risk=0.2, attackers=("copies",),
+         table=averages, why="x times count is whole"),
+    Case(name="unit, amounts beside", problem=POISSON, risk=0.2, attackers=("copies",), table=amounts,
+         why="amount = 7.5 x"),
+    Case(name="a flag with errors", problem=location(5, 60, 0.5), attackers=("thresholds",),
+         table=beside(lambda rng, x: {"flag": (x >= 23.4567) ^ (rng.random(len(x)) < 0.01)}), why="a limit, 1 % off"),
+    Case(name="empty above a limit", problem=location(5, 60, 0.5), attackers=("thresholds",),
+         table=beside(lambda rng, x: {"asked": np.where(x > 25, rng.random(len(x)), np.nan)}), why="asked above 25"),
 )  # fmt: skip
 
 

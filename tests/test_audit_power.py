@@ -20,11 +20,12 @@ from statveil.auditing.attackers.prior_only import PriorOnly
 from statveil.auditing.game import Game
 from statveil.auditing.inversion import released_statistic
 from statveil.auditing.moving import moved
-from statveil.auditing.relations import find_copies, find_thresholds
+from statveil.auditing.relations import find_thresholds
 from statveil.auditing.sampling import grouping, rows_of_trial
 from statveil.auditing.tables import read_table
 from statveil.auditing.verdict import decided, interval, looks
 from statveil.auditing.view import Knowledge, View
+from statveil.tables.structure.copy_search import find_ties
 from statveil.tables.verification import LEAKS
 
 QUICK_BROKEN = (
@@ -202,19 +203,28 @@ def test_a_rounded_copy_is_found_and_read_back(form, digits):
     function = {"itself": lambda x: x, "reciprocal": np.reciprocal}.get(form) or getattr(np, form)
     x = np.random.default_rng(2).lognormal(3, 0.5, 800)
     others = {"noise": np.random.default_rng(3).random(800), "copy": np.round(function(x), digits)}
-    (copy,) = find_copies(x, others)
-    assert (copy.columns, copy.form, copy.unit) == (("copy",), form, 1.0)
-    assert np.mean(copy.original(others)) == pytest.approx(x.mean(), rel=0.02)
+    (tie,) = find_ties(x, others)
+    assert (tie.columns, tie.form) == (("copy",), {"log10": "log"}.get(form, form))
+    assert np.mean(tie.read(others)) == pytest.approx(x.mean(), rel=1e-3)
+    # and it follows a redrawn column
+    there = tie.read(others | tie.moved(x, 1.5 * x, others))
+    assert np.mean(there) == pytest.approx(1.5 * x.mean(), rel=0.02)
 
 
-def test_mere_correlation_is_no_copy_and_a_split_by_the_data_no_rule():
+def test_mere_correlation_is_no_copy_and_noise_no_rule():
     rng = np.random.default_rng(4)
     x = rng.normal(100, 15, 3000)
-    assert find_copies(x, {"near": x + rng.normal(0, 1, 3000), "rank": np.argsort(np.argsort(x)) + 0.0}) == ()
-    middle = float(np.quantile(x, 0.3712))
-    assert find_thresholds(x, {"flag": (x >= middle).astype(float), "noise": rng.integers(0, 2, 3000) + 0.0}) == ()
+    assert find_ties(x, {"near": 50 + 0.3 * x + rng.normal(0, 3, 3000), "rank": np.argsort(np.argsort(x)) + 0.0}) == []
+    assert find_thresholds(x, {"noise": rng.integers(0, 2, 3000) + 0.0}) == ()
     (rule,) = find_thresholds(x, {"passed": (x >= 90).astype(float)})
     assert (rule.value, rule.lower, rule.upper) == (90.0, 0.0, 1.0)
+    # what a release refuses an audit attacks: a limit that is not round, typing errors, two sides
+    (rule,) = find_thresholds(x, {"flag": (x >= 97.137).astype(float)})
+    assert rule.value == pytest.approx(97.137, abs=0.1)
+    (rule,) = find_thresholds(x, {"passed": ((x >= 90) ^ (rng.random(3000) < 0.004)).astype(float)})
+    assert rule.value == pytest.approx(90, abs=1)
+    two = find_thresholds(x, {"normal": ((x >= 80) & (x < 120)).astype(float)})
+    assert [one.value for one in two] == [80.0, 120.0]
 
 
 # --- the best attacker is the best ------------------------------------------------------------

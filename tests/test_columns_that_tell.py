@@ -89,6 +89,33 @@ TELLING = {
         lambda x, rng: {"y": np.where(rng.random(ROWS) < 0.05, 0.0, x)},
         lambda f: f["y"].filter(f["y"] > 0),
     ),
+    "with errors": (lambda x, rng: {"y": 0.23 * x + rng.normal(0, 0.8, ROWS)}, lambda f: f["y"] / 0.23),
+    "measured twice": (lambda x, rng: {"y": x + rng.normal(0, 4, ROWS)}, lambda f: f["y"]),
+    "logarithm with errors": (
+        lambda x, rng: {"y": np.log(x) + rng.normal(0, 0.01, ROWS)},
+        lambda f: np.exp(f["y"]) * np.exp(-0.5 * 0.01**2),
+    ),
+    "the larger of two": (
+        lambda x, rng: (lambda less, first: {"a": np.where(first, x, less), "b": np.where(first, less, x)})(
+            x - rng.exponential(8, ROWS), rng.random(ROWS) < 0.9
+        ),
+        lambda f: np.maximum(f["a"], f["b"]),
+    ),
+    "inside a longer text": (
+        lambda x, rng: {"y": [f"room {rng.integers(9)}: EUR {1000 * v:,.2f} per month" for v in x]},
+        lambda f: [float(text.split("EUR ")[1].split(" ")[0].replace(",", "")) / 1000 for text in f["y"]],
+    ),
+    "with a decimal comma": (
+        lambda x, rng: {"y": [f"{v:.1f} kg".replace(".", ",") for v in x]},
+        lambda f: [float(text.split(" ")[0].replace(",", ".")) for text in f["y"]],
+    ),
+    "a pair among forty columns": (
+        lambda x, rng: (
+            {f"c{i}": rng.random(ROWS) for i in range(38)}
+            | (lambda start: {"start": start, "end": start + x})(rng.uniform(0, 1e6, ROWS))
+        ),
+        lambda f: f["end"] - f["start"],
+    ),
     "text with a unit": (lambda x, rng: {"y": [f"{v:.1f} kg" for v in x]}, lambda f: f["y"].str.head(-3).cast(float)),
 }
 
@@ -189,7 +216,7 @@ def test_unrelated_and_merely_related_columns_are_no_copies():
                 "age": rng.integers(18, 65, rows),
                 "group": rng.choice(["a", "b", "c"], rows),
                 "flag": rng.random(rows) < 0.5,
-                "related": x + rng.normal(0, 4, rows),
+                "related": 40 + 0.5 * x + rng.normal(0, 2, rows),
                 "likely": rng.random(rows) < 1 / (1 + np.exp(-(x - x.mean()) / 3)),
                 "constant": np.ones(rows),
                 "missing": np.full(rows, np.nan),

@@ -16,7 +16,7 @@ from statveil.auditing.distances import distances
 from statveil.auditing.game import Game, Score
 from statveil.auditing.inversion import released_statistic
 from statveil.auditing.patterns import PATTERNS, find_patterns
-from statveil.auditing.relations import find_copies, find_thresholds
+from statveil.auditing.relations import find_thresholds
 from statveil.auditing.same_release import check_is_release
 from statveil.auditing.tables import AuditTable, read_table
 from statveil.auditing.verdict import LEAST_TRIALS, decided, interval, looks
@@ -28,6 +28,7 @@ from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array
 from statveil.tables.record import read_record, shuffled_by
 from statveil.tables.shuffling import shuffled_order
+from statveil.tables.structure.copy_search import find_ties
 from statveil.tables.structure.findings import find_structure
 
 __all__ = ["MOST_TRIALS", "PRIVATE", "Audit", "Finding", "audit"]
@@ -200,7 +201,7 @@ def audit(
             Earlier(plan=other, column=read_table(table, column=column, plan=other).column) for other, table in releases
         ),
         patterns=() if plan.mode == "category" else find_patterns(before.column),
-        copies=() if plan.mode == "category" else find_copies(before.column, before.others),
+        ties=() if plan.mode == "category" else tuple(find_ties(before.column, before.others)),
         thresholds=(
             () if plan.mode == "category" else find_thresholds(before.column, {**before.others, **before.groups})
         ),
@@ -332,7 +333,7 @@ def _in_words(knowledge: Knowledge) -> str:
         if values
     ]
     parts += [f"holds {PATTERNS[name].says}" for name in knowledge.patterns]
-    parts += [f"{' and '.join(copy.columns)} as a copy" for copy in knowledge.copies]
+    parts += [f"{' and '.join(tie.columns[:3])} as a copy" for tie in knowledge.ties]
     parts += [f"{rule.column} changes at {rule.value:g}" for rule in knowledge.thresholds]
     if knowledge.records:
         parts.append(f"{len(knowledge.records)} true record(s)")

@@ -77,7 +77,7 @@ class Game:
         self.moves = can_move(plan) and not knowledge.releases and plan.mode != "jitter"
         self._groups = grouping(table.column, {**table.groups, **table.others})
         self._rare = _rare_rows(table.column, knowledge)
-        self._follow = followers(table.column, {**table.others, **table.groups}, knowledge.copies, knowledge.thresholds)
+        self._follow = followers(table.column, {**table.others, **table.groups}, knowledge.ties, knowledge.thresholds)
 
     def play(self, trials: int, progress: Callable[[int], None] = lambda done: None) -> list[Score]:
         """So many trials more, every attacker against the same tables; the scores of all trials so far.
@@ -142,7 +142,8 @@ class Game:
             for other in self.knowledge.releases
         )
         table = self.table
-        moved = self._follow(fresh, {name: values[rows] for name, values in {**table.others, **table.groups}.items()})
+        rest = {name: values[rows] for name, values in {**table.others, **table.groups}.items()}
+        moved = self._follow(before, fresh, rest)
         others = {name: moved[name] for name in table.others}
         texts = {name: moved[name] for name in table.groups}
         return self._view(self.plan, fresh, released, others, texts, earlier), self._truth(self.plan, fresh, prepared)

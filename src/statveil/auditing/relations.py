@@ -5,80 +5,26 @@ A redrawn table must keep these ties, and an attacker who knows the makers of su
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, islice, pairwise, permutations
+from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from statveil.auditing.written import precision
 from statveil.tables.blocks import Array
+from statveil.tables.structure.copy_search import find_changes
+from statveil.tables.structure.ties import Tie
 
-__all__ = ["CONVERSIONS", "Copy", "Threshold", "find_copies", "find_thresholds", "followers"]
+__all__ = ["CONVERSIONS", "MISSING", "Threshold", "find_thresholds", "followers"]
 
 _EXACT = 1e-9
 _MOST_PAIRS = 200
-_LOOK = 64  # rows of the first look at two columns
 _FEW = 20  # different values of a label
-_SIDE = 5  # rows on either side of a threshold, for it to be no accident
-_STRAY = 1e-3  # share of rows that may be off: typing errors
+MISSING = -1e300
+"""Stands for a cell without a value among the labels."""
 
 CONVERSIONS: tuple[float, ...] = (0.45359237, 2.54, 1.609344, 0.3048, 28.349523125, 3.785411784, 0.9144, 4.184)
 """Units that tables are converted between: pounds, inches, miles, feet, ounces, gallons, yards, calories."""
-
-_UNITS = (1.0, 10.0, 100.0, 1000.0, 1e6, 7.0, 12.0, 24.0, 52.0, 60.0, 365.0, 3600.0, 86400.0)
-_FACTORS = tuple(sorted({*_UNITS, *CONVERSIONS, *(1 / unit for unit in (*_UNITS, *CONVERSIONS))}))
-
-_FORMS: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {
-    "itself": (lambda x: x, lambda y: y),
-    "log": (np.log, np.exp),
-    "log1p": (np.log1p, np.expm1),
-    "log10": (np.log10, lambda y: 10.0**y),
-    "log2": (np.log2, np.exp2),
-    "exp": (np.exp, np.log),
-    "sqrt": (np.sqrt, np.square),
-    "square": (np.square, np.sqrt),
-    "reciprocal": (lambda x: 1 / x, lambda y: 1 / y),
-    "fahrenheit": (lambda x: 1.8 * x + 32, lambda y: (y - 32) / 1.8),
-    "celsius": (lambda x: (x - 32) / 1.8, lambda y: 1.8 * y + 32),
-}
-"""Forms in which a column is kept twice, each with the way back."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Copy:
-    """Another column, or two of them, that is a function of the original column up to rounding.
-
-    Parameters
-    ----------
-    columns, joint : tuple of str, str
-        One column, or two and ``"-"`` or ``"+"`` between them.
-    form, unit : str, float
-        y = unit form(x), before rounding.
-    digits, lean : int or None, float
-        Decimals of y (``None``: not rounded), and where in its cell the exact value lies: 0 for the nearest, else half
-        a unit of the last decimal up or down.
-    """
-
-    columns: tuple[str, ...]
-    joint: str
-    form: str
-    unit: float
-    digits: int | None
-    lean: float
-
-    def original(self, others: Mapping[str, Array]) -> Array:
-        """The original column, read from the copy."""
-        copy = _together([others[name] for name in self.columns], self.joint)
-        with np.errstate(all="ignore"):
-            return np.asarray(_FORMS[self.form][1]((copy + self.lean) / self.unit), dtype=np.float64)
-
-    def of(self, column: Array) -> Array:
-        """The copy of a column, for one column alone."""
-        with np.errstate(all="ignore"):
-            exact = self.unit * np.asarray(_FORMS[self.form][0](column), dtype=np.float64) - self.lean
-        return exact if self.digits is None else np.round(exact, self.digits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,101 +40,28 @@ class Threshold:
     upper: float
 
 
-def _together(columns: list[Array], joint: str) -> Array:
-    if len(columns) == 1:
-        return columns[0]
-    return columns[0] - columns[1] if joint == "-" else columns[0] + columns[1]
-
-
-# --- copies -----------------------------------------------------------------------------------
-def find_copies(column: Array, others: Mapping[str, Array]) -> tuple[Copy, ...]:
-    """The columns, and differences and sums of two, that are the audited one in another form."""
-    found = []
-    for names, joint in _candidates(others):
-        both = np.isfinite(column)
-        for name in names:
-            both &= np.isfinite(others[name])
-        rows = np.flatnonzero(both)
-        if len(rows) < 10:
-            continue
-        rows = rows if len(rows) <= 20_000 else rows[:: len(rows) // 20_000]
-        copy = _copy(column, [others[name] for name in names], rows, names, joint)
-        if copy is not None:
-            found.append(copy)
-    return tuple(found)
-
-
-def _candidates(others: Mapping[str, Array]) -> Iterator[tuple[tuple[str, ...], str]]:
-    for name in others:
-        yield (name,), ""
-    for one, two in islice(permutations(others, 2), _MOST_PAIRS):
-        yield (one, two), "-"
-        if one < two:
-            yield (one, two), "+"
-
-
-def _copy(
-    column: Array, parts: list[Array], rows: NDArray[np.int64], names: tuple[str, ...], joint: str
-) -> Copy | None:
-    look = rows[:: max(1, len(rows) // _LOOK)]
-    x, y = column[rows], _together([part[rows] for part in parts], joint)
-    few_x, few_y = column[look], _together([part[look] for part in parts], joint)
-    if np.ptp(y) == 0 or np.ptp(x) == 0:
-        return None
-    # decimals that float subtraction leaves are not the column's own
-    slack = sum(precision(part[rows]) for part in parts)
-    size = max(float(np.abs(part[rows]).max()) for part in parts)
-    fine = slack <= 2.0**-20 * size  # not rounded to decimals
-    slack = 1e-9 * size if fine else slack
-    if float(np.std(y)) < 2 * slack:
-        return None
-    for form in _FORMS if len(parts) == 1 else ("itself",):
-        with np.errstate(all="ignore"):
-            first, whole = np.asarray(_FORMS[form][0](few_x)), np.asarray(_FORMS[form][0](x))
-        if not np.isfinite(whole).all() or np.ptp(first) == 0:
-            continue
-        for unit in _FACTORS if form == "itself" else (1.0,):
-            if len(parts) == 1 and form == "itself" and fine:
-                continue  # an exact multiple: the attacker with unchanged columns looks for those
-            gap = few_y - unit * first
-            if np.count_nonzero(np.abs(gap) > 2.05 * slack) > 1:
-                continue
-            gap = y - unit * whole
-            if np.mean(np.abs(gap) > 2.05 * slack) > _STRAY:
-                continue
-            lean = -float(np.median(gap)) if abs(float(np.median(gap))) > 0.3 * slack else 0.0
-            if np.mean(np.abs(gap + lean) > 1.05 * slack) > _STRAY or float(np.std(y)) < 4 * float(np.std(gap)):
-                continue
-            digits = None if fine else round(-np.log10(2 * slack)) if len(parts) == 1 else None
-            lean = 0.0 if lean == 0 else float(np.copysign(slack, lean))
-            return Copy(columns=names, joint=joint, form=form, unit=unit, digits=digits, lean=lean)
-    return None
-
-
 # --- flags and labels -------------------------------------------------------------------------
 def find_thresholds(column: Array, columns: Mapping[str, Array]) -> tuple[Threshold, ...]:
-    """Where other columns of few values change with the audited one, at numbers that are round enough to be rules."""
+    """Where other columns of few values change with the audited one: at a round number, if there is one, or anywhere.
+
+    What counts as a label is what a release refuses (:func:`find_changes`). Cells without a value are a label too.
+    """
     found: list[Threshold] = []
+    finite = np.isfinite(column)
     for name, labels in columns.items():
-        both = np.isfinite(column) & np.isfinite(labels)
-        values, codes = np.unique(labels[both], return_inverse=True)
+        values = np.unique(np.nan_to_num(labels[finite], nan=MISSING))
         if not 2 <= len(values) <= _FEW:
             continue
-        x = column[both]
-        order = np.argsort(codes, kind="stable")
-        starts = np.searchsorted(codes[order], np.arange(len(values)))
-        low, high = np.minimum.reduceat(x[order], starts), np.maximum.reduceat(x[order], starts)
-        counts = np.bincount(codes)
-        ranked = np.argsort(low, kind="stable")
-        if np.any(high[ranked][:-1] >= low[ranked][1:]):
-            continue
-        below = np.cumsum(counts[ranked])[:-1]
-        for place, (one, two) in enumerate(pairwise(ranked)):
-            if min(below[place], len(x) - below[place]) < _SIDE:
-                continue
-            value = _roundest(float(high[one]), float(low[two]))
-            if value is not None:
-                found.append(Threshold(column=name, value=value, lower=float(values[one]), upper=float(values[two])))
+        for change in find_changes(column[finite], np.nan_to_num(labels[finite], nan=MISSING)):
+            value = _roundest(change.low, change.high)
+            found.append(
+                Threshold(
+                    column=name,
+                    value=0.5 * (change.low + change.high) if value is None else value,
+                    lower=float(values[change.lower]),
+                    upper=float(values[change.upper]),
+                )
+            )
     return tuple(found)
 
 
@@ -213,12 +86,12 @@ def _roundest(low: float, high: float) -> float | None:
 def followers(
     column: Array,
     others: Mapping[str, Array],
-    copies: tuple[Copy, ...] = (),
+    ties: Sequence[Tie] = (),
     thresholds: tuple[Threshold, ...] = (),
-) -> Callable[[Array, Mapping[str, Array]], dict[str, Array]]:
+) -> Callable[[Array, Array, Mapping[str, Array]], dict[str, Array]]:
     """How the other columns move when the audited one does: a multiple stays a multiple, a flag stays a flag.
 
-    Returns a function of the redrawn column and the other columns' rows that gives the other columns' redrawn rows.
+    Returns a function of the column before and after, and the other columns' rows, that gives the latter redrawn.
     """
     multiples = {name: ratio for name, values in others.items() if (ratio := _ratio(column, values)) is not None}
     free = [name for name in others if name not in multiples]
@@ -229,13 +102,11 @@ def followers(
             if sign is not None:
                 sums[total] = (part, sign)
 
-    def follow(redrawn: Array, rows: Mapping[str, Array]) -> dict[str, Array]:
+    def follow(before: Array, redrawn: Array, rows: Mapping[str, Array]) -> dict[str, Array]:
         moved = dict(rows)
-        for copy in copies:
-            if len(copy.columns) == 1 and copy.columns[0] in moved:
-                moved[copy.columns[0]] = copy.of(redrawn)
-            elif copy.joint == "-" and copy.columns[0] in moved:
-                moved[copy.columns[0]] = moved[copy.columns[1]] + copy.unit * redrawn
+        for tie in ties:
+            if all(name in rows for name in tie.columns):
+                moved |= tie.moved(before, redrawn, rows)
         moved |= {name: ratio * redrawn for name, ratio in multiples.items() if name in rows}
         moved |= {total: moved[part] + sign * redrawn for total, (part, sign) in sums.items() if total in rows}
         for name in {threshold.column for threshold in thresholds} & set(rows):
@@ -243,6 +114,7 @@ def followers(
             label = np.full(len(redrawn), rules[0].lower)
             for rule in rules:
                 label = np.where(redrawn >= rule.value, rule.upper, label)
+            label = np.where(label == MISSING, np.nan, label)
             moved[name] = np.where(np.isfinite(redrawn), label, rows[name])
         return moved
 

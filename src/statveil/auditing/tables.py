@@ -18,9 +18,12 @@ from statveil.tables.files import TableFile, open_table
 from statveil.tables.frames import open_frame
 from statveil.tables.preparing import column_labels
 from statveil.tables.series import ColumnType, numbers_of
+from statveil.tables.structure.alongside import EMPTY, sizes_of
+from statveil.tables.structure.group_search import numbers_in
 
 __all__ = ["AuditTable", "read_table"]
 
+_SIZED = 0.9  # correlation from which the size of a group may be the audited number itself
 _MOST_COLUMNS = 100
 """Other columns of a kind that are looked at."""
 
@@ -68,7 +71,8 @@ def read_table(table: Any, *, column: Any, plan: Plan) -> AuditTable:
     for name in frame.names() or []:
         if name != column:
             _sort_in(str(name), lambda name=name: open_frame(table, name).series(), others, groups)  # type: ignore[misc]
-    return AuditTable(column=values, bits=found.bits, others=others, groups=groups)
+    others |= _sizes(values, others, groups)
+    return AuditTable(column=values, bits=found.bits, others=others, groups=groups | _gaps(others, groups))
 
 
 def _from_file(file: TableFile, column: str, plan: Plan) -> AuditTable:
@@ -85,7 +89,8 @@ def _from_file(file: TableFile, column: str, plan: Plan) -> AuditTable:
             others[name] = _joined(file.blocks(name))
         else:
             _sort_in(name, lambda name=name: file.column(name), others, groups)  # type: ignore[misc]
-    return AuditTable(column=values, bits=found.bits, others=others, groups=groups)
+    others |= _sizes(values, others, groups)
+    return AuditTable(column=values, bits=found.bits, others=others, groups=groups | _gaps(others, groups))
 
 
 def _sort_in(name: str, series: Callable[[], pl.Series], others: dict[str, Array], groups: dict[str, Array]) -> None:
@@ -94,6 +99,7 @@ def _sort_in(name: str, series: Callable[[], pl.Series], others: dict[str, Array
         column = series()
     except (StatveilError, pl.exceptions.PolarsError):
         return
+    text = column
     if column.dtype in (pl.String, pl.Object):
         column = _as_times(column)
     if column.dtype.is_temporal():
@@ -107,6 +113,27 @@ def _sort_in(name: str, series: Callable[[], pl.Series], others: dict[str, Array
     elif column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Boolean) and len(groups) < _MOST_COLUMNS:
         codes = column.cast(pl.String).rank("dense").cast(pl.Float64)
         groups[name] = codes.to_numpy(allow_copy=True)
+        if column.dtype == pl.String and len(others) < _MOST_COLUMNS:  # as the release reads them
+            found = [one for one in numbers_in(text) if np.isfinite(one).any()]
+            others |= {f"{name} (number {i + 1})": one for i, one in enumerate(found)}
+
+
+def _sizes(values: Array, others: dict[str, Array], groups: dict[str, Array]) -> dict[str, Array]:
+    """How many rows share another column's value, where that has to do with the audited one."""
+    finite, found = np.isfinite(values), {}
+    if np.count_nonzero(finite) < 3 or np.ptp(values[finite]) == 0:
+        return {}
+    for name, column in {**others, **groups}.items():
+        for label, sizes in sizes_of(name, np.nan_to_num(column, nan=-1e300)).items():
+            if np.ptp(sizes[finite]) and abs(np.corrcoef(values[finite], sizes[finite])[0, 1]) >= _SIZED:
+                found[label] = sizes
+    return found
+
+
+def _gaps(others: dict[str, Array], groups: dict[str, Array]) -> dict[str, Array]:
+    """Which cells have no value, of columns that have both kinds: what was asked of some rows alone is a label."""
+    gaps = {name: np.isnan(values) for name, values in {**others, **groups}.items()}
+    return {f"{name} {EMPTY}": gap.astype(np.float64) for name, gap in gaps.items() if 0 < gap.sum() < len(gap)}
 
 
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3}

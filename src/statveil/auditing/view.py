@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from statveil.auditing.relations import Copy, Threshold
+from statveil.auditing.relations import Threshold
 from statveil.planning import Plan
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array
+from statveil.tables.structure.ties import Tie
 
 __all__ = ["Earlier", "Knowledge", "View"]
 
@@ -35,8 +36,8 @@ class Knowledge:
         Other releases of the same column.
     patterns : tuple of str
         Kinds of numbers that such a column holds, by their names in :mod:`statveil.auditing.patterns`.
-    copies : tuple of Copy
-        Other columns, or two together, that are a known function of the original column up to rounding.
+    ties : tuple of Tie
+        Other columns, alone or together, that tell the original column, and how.
     thresholds : tuple of Threshold
         Other columns whose values change where the original column passes a known number.
     """
@@ -45,7 +46,7 @@ class Knowledge:
     records: tuple[tuple[int, float], ...] = ()
     releases: tuple[Earlier, ...] = ()
     patterns: tuple[str, ...] = ()
-    copies: tuple[Copy, ...] = ()
+    ties: tuple[Tie, ...] = ()
     thresholds: tuple[Threshold, ...] = ()
 
 

@@ -21,7 +21,8 @@ _TRIED = 3
 _VOTES = 100_000  # pairs of a row and a number of the pattern that are looked at
 _KEPT = 400  # candidates with most votes that are weighed
 _CONCLUSIVE = 6.0  # log likelihood beyond what the best of all candidates reaches by chance
-_ROWS = 1_000  # rows that are put back for each candidate of a comb
+_ROWS, _LOOK = 1_000, 60  # rows that are put back for each candidate of a comb, and for a first look at all of them
+_MOST_STEPS, _WEIGHED = 50_000, 200  # candidates of a comb that are looked at, and weighed
 
 
 class PatternAttacker(Attacker):
@@ -47,8 +48,12 @@ class PatternAttacker(Attacker):
         slacks = sorted({fine, max(fine, 0.5 * FLOAT32 * float(np.abs(values).max(initial=0.0)))})
         for name in view.knowledge.patterns[:_TRIED]:  # the most telling one comes first
             for slack in slacks if view.plan.mode != "lattice" else (fine,):
-                weigh = _on_comb if view.plan.mode == "lattice" else _votes
-                weighed = weigh(found, values, name, slack)
+                spacing = view.plan.problem.known.spacing if view.plan.mode == "lattice" else None
+                weighed = (
+                    _votes(found, values, name, slack)
+                    if spacing is None
+                    else _on_comb(found, values, name, slack, spacing)
+                )
                 if weighed is not None and weighed[1] > _CONCLUSIVE and weighed[0] is not None:
                     return weighed[0]
         return found.posterior()
@@ -62,30 +67,47 @@ def _gain(hits: Array, rows: int, expected: Array | float) -> Array:
     return np.where(share > chance, gain, 0.0)
 
 
-def _on_comb(found: Inversion, values: Array, name: str, slack: float) -> tuple[Posterior | None, float] | None:
+def _on_comb(
+    found: Inversion, values: Array, name: str, slack: float, spacing: float
+) -> tuple[Posterior | None, float] | None:
     """Whole steps: put the rows back for each candidate and count."""
     few = values[:: max(1, len(values) // _ROWS)]
-    assert found.factor is not None
     assert found.offset is not None
     low = float(few.min() - found.offset.max()) - slack
     high = float(few.max() - found.offset.min()) + slack
     places = PATTERNS[name].places(low, high)
     if len(places) < 2:
         return None
-    hits = np.array(
-        [
-            np.count_nonzero(members((few - offset) / factor, places, 0.02 * slack))
-            for offset, factor in zip(found.offset, found.factor, strict=True)
-        ],
-        dtype=np.float64,
-    )
+    # A column moves by whole steps alone, and a rounded pattern fits at none but the right one: where the fibre has
+    # more steps than nodes, the nodes lie between them.
+    first, last = (int(np.rint(end / spacing)) for end in (found.offset.min(), found.offset.max()))
+    if last - first > _MOST_STEPS:
+        offsets = found.offset
+    else:
+        offsets = spacing * np.arange(first, last + 1, dtype=np.float64)
+        look = few[:: max(1, len(few) // _LOOK)]
+        offsets = offsets[np.argsort(-_counted(look, offsets, places, slack), kind="stable")]
+        offsets = np.concatenate((offsets[:_WEIGHED], offsets[_WEIGHED :: max(1, len(offsets) // _WEIGHED)]))
+    hits = _counted(few, offsets, places, slack)
     if len(hits) < 2:
         return None
     # what the other candidates reach is chance; a strong pattern may hold for several of them alike
     chance = float(np.median(hits)) if len(hits) > 2 else float(hits.min())
     gain = _gain(hits, len(few), max(chance, 0.5))
     top = float(gain.max())
-    return found.posterior(np.exp(gain - top)), top - np.log(len(hits)) + _CONCLUSIVE - 2.0
+    order = np.argsort(found.secrets)
+    secrets = float(found.secrets[0] + found.offset[0]) - offsets
+    weights = np.interp(secrets, found.secrets[order], found.weights[order])
+    return Posterior.of(secrets, weights * np.exp(gain - top)), top - np.log(last - first + 2) + _CONCLUSIVE - 2.0
+
+
+def _counted(values: Array, offsets: Array, places: Array, slack: float) -> Array:
+    """How many rows lie on the pattern once they are put back, for each candidate."""
+    found = np.empty(len(offsets))
+    for start in range(0, len(offsets), 512):
+        some = slice(start, start + 512)
+        found[some] = members(values[None, :] - offsets[some, None], places, 0.02 * slack).sum(axis=1)
+    return found
 
 
 def _votes(found: Inversion, values: Array, name: str, slack: float) -> tuple[Posterior | None, float] | None:

@@ -51,12 +51,13 @@ class Thresholds(Attacker):
             return np.zeros(len(found.secrets))
         lower, upper = (view.column[finite & (labels == side)] for side in (rule.lower, rule.upper))
         if view.plan.mode in MOVED:
-            low, high = sorted((float(lower.max()), float(upper.min())))
+            low, high = _border(lower, upper)
             spans = [span(found, rule.value, end, 0.0) for end in (low, high)]
             if spans[0] is None or spans[1] is None:
                 return np.zeros(len(found.secrets))
             ends = sorted((spans[0].middle, spans[1].middle))
-            slack = max(float(np.ptp(found.secrets)) / len(found.secrets), 1e-9)
+            # an error beside the border moves it by a row or two
+            slack = max(float(np.ptp(found.secrets)) / len(found.secrets), 2 * (ends[1] - ends[0]), 1e-9)
             off = np.maximum(np.maximum(ends[0] - found.secrets, found.secrets - ends[1]), 0.0)
             return -0.5 * (off / slack) ** 2
         if view.plan.mode in ("rank", "unit"):
@@ -85,3 +86,14 @@ class Thresholds(Attacker):
         expected = np.asarray(family.cdf(at, found.points), dtype=np.float64)
         spread = np.sqrt(np.maximum(share * (1 - share), 1 / rows) / rows)
         return np.asarray(-0.5 * ((expected - share) / spread) ** 2, dtype=np.float64)
+
+
+def _border(lower: Array, upper: Array) -> tuple[float, float]:
+    """The neighbours between which the fewest rows stand on the wrong side: some labels are errors."""
+    values = np.concatenate((lower, upper))
+    side = np.concatenate((np.ones(len(lower)), -np.ones(len(upper))))
+    order = np.argsort(values, kind="stable")
+    right = np.cumsum(side[order])
+    cut = int(np.argmax(right[:-1])) if len(right) > 1 else 0
+    ranked = values[order]
+    return float(ranked[cut]), float(ranked[min(cut + 1, len(ranked) - 1)])

@@ -28,7 +28,8 @@ _PARTED = ("rank", "smooth", "jitter")  # modes that put rows of one value in a 
 _EVIDENCE = 0.5
 _ORDER_SHARE = 0.01  # of changed rows among neighbours: below it a million rows are related, but no row sticks out
 _GROUP_SHARE = 0.2
-_EQUAL_SHARE = 0.05  # rows in groups of one value, beyond chance
+_EQUAL_SHARE, _EQUAL_ROWS = 0.05, 30  # rows in groups of one value, beyond chance: a share, or so many rows at least,
+# since thirty rows that are known to have had one label show which part of that label was changed
 
 
 def find_order(mode: str, order: Order) -> list[Finding]:
@@ -48,7 +49,8 @@ def find_groups(mode: str, order: Order, others: Others) -> list[Finding]:
     """A finding that names the other columns that tell so much."""
     parted = mode in _PARTED
     least = _least(order.values, order.rows) if parted else _GROUP_SHARE
-    told = others.told(least=least, equal=None if parted else _EQUAL_SHARE)
+    equal = min(_EQUAL_SHARE, _EQUAL_ROWS / max(order.rows, 1))
+    told = others.told(least=least, equal=None if parted else equal)
     if not told:
         return []
     named = sorted(told, key=lambda one: -max(one.share, one.equal))

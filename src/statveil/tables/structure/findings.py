@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
 from statveil.tables.structure.atom_search import MOST, continuous_atoms, lattice_atoms
-from statveil.tables.structure.digit_search import significant_digits
+from statveil.tables.structure.digit_search import changing_step, significant_bits, significant_digits
 from statveil.tables.structure.heap_search import find_heaps
 from statveil.tables.structure.lattice_search import Lattice, find_lattice, ulp
 from statveil.tables.structure.misfit_search import find_excess
-from statveil.tables.structure.ratio_search import binary_step, ratios
+from statveil.tables.structure.ratio_search import binary_step, log_ratios, ratios
 from statveil.tables.structure.repeat_search import repeats
 from statveil.tables.structure.rough_search import find_roughness, find_wave, level_out
 from statveil.tables.structure.round_search import find_round
@@ -85,8 +85,9 @@ def find_structure(sample: Array, *, bits: int = 53) -> list[Finding]:
         return _on_lattice(values, counts, lattice)
     used = _bits(values, bits)
     found, on = _off_lattice(values, counts, used)
-    found += _transform(values, 2 * ulp(values, used))
+    found += _transform(values, 2 * ulp(values, used)) or (_log_ratios(values) if used > 24 else [])
     found += _repeats(counts, float("inf") if used > 24 else float((values[-1] - values[0]) / ulp(values, used).max()))
+    found += _coarser() if significant_bits(values) else []
     if used > 24 and not any(one.name == "transform" for one in found):
         found += _ratios(np.delete(values, on))
     return found
@@ -143,11 +144,13 @@ def _on_lattice(values: Array, counts: Whole, lattice: Lattice) -> list[Finding]
     periods, rough = _waves(lattice, _levelled(lattice.index, counts, atoms), periods)
     pattern = int(np.lcm.reduce(periods)) if periods else 1
     digits = significant_digits(values, lattice)
+    binary = lattice.down > 1 and float(lattice.down).hex().startswith("0x1.0000000000000p")
+    coarser = (binary and significant_bits(values)) or (lattice.anchored and changing_step(lattice.index, counts))
     return [
         *_step(lattice),
         *_heaps(lattice.times(period) for period in periods),
         *atom_findings(values[_most_frequent(atoms, counts)]),
-        *(_digits(digits) if digits is not None else _rough() if rough else []),
+        *(_digits(digits) if digits is not None else _coarser() if coarser else _rough() if rough else []),
         *(_transform(values, np.full(len(values), 0.505 * lattice.step)) if places >= 4 * len(values) else []),
         *_repeats(counts, places / pattern),
     ]
@@ -232,6 +235,16 @@ def _transform(values: Array, error: Array) -> list[Finding]:
     return [Finding(name="transform", values=(), flag="", says=says)]
 
 
+def _log_ratios(values: Array) -> list[Finding]:
+    if not log_ratios(values):
+        return []
+    says = (
+        "many values are logarithms of ratios of whole numbers, and only the right position makes those whole again: "
+        "release the numbers behind them, and transform the released column."
+    )
+    return [Finding(name="transform", values=(), flag="", says=says)]
+
+
 def _repeats(counts: Whole, places: float) -> list[Finding]:
     if not repeats(counts, places):
         return []
@@ -255,6 +268,14 @@ def _digits(number: int) -> list[Finding]:
     says = (
         f"the values have {number} significant digits, so larger ones are rounded more coarsely; where the step "
         "changes shows how far the column moved: round all of it to the coarsest step."
+    )
+    return [Finding(name="digits", values=(), flag="", says=says)]
+
+
+def _coarser() -> list[Finding]:
+    says = (
+        "larger values are rounded more coarsely than smaller ones; where the step changes shows how far the column "
+        "moved, whatever step and heaps are declared: round all of it to the coarsest step."
     )
     return [Finding(name="digits", values=(), flag="", says=says)]
 

@@ -16,7 +16,7 @@ from polars.exceptions import PanicException, PolarsError
 from statveil.tables.blocks import Array
 from statveil.tables.structure.relation import Keys, alike_in_groups, equal_in_groups, scores_of, told_by_order
 
-__all__ = ["Beside", "Others", "Told", "keys_of", "order_of"]
+__all__ = ["Beside", "Others", "Told", "keys_of", "numbers_in", "order_of"]
 
 Beside = Iterator[tuple[Array, Mapping[str, pl.Series]]]
 """A pass over the column together with the same rows of all others, in pieces of any length."""
@@ -24,7 +24,14 @@ Beside = Iterator[tuple[Array, Mapping[str, pl.Series]]]
 _KEPT, _LEAST_KEPT, _ALL_COLUMNS = 2**16, 2**12, 2**22
 _LEVEL = 1e-3  # for all columns of a table together
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_NUMBER = r"([-+(]?\d+(?:\.\d+)?)"
+# 1.234,50 and 1,234.50, then decimals with a comma or a point
+_NUMBER = r"([-+(]?(?:\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+,\d+|\d+(?:\.\d+)?))"
+_SPACED = r"(\d)[ '\x{a0}\x{202f}](\d{3})\b"  # 1 234: marks between thousands that are no commas
+_WORDS = {
+    "first": r"^[^\p{L}\p{N}]*([\p{L}\p{N}]+)[^\p{L}\p{N}]+[\p{L}\p{N}]",
+    "last": r"[\p{L}\p{N}][^\p{L}\p{N}]+([\p{L}\p{N}]+)[^\p{L}\p{N}]*$",
+}
+_IN_TEXT = 4  # numbers of a longer text that are read
 _TIMES = (
     "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S%.fZ", "%Y-%m-%d",
     "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%d.%m.%Y %H:%M:%S", "%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M:%S",
@@ -61,7 +68,7 @@ class Others:
         finite = np.flatnonzero(np.isfinite(values))
         most = max(_LEAST_KEPT, min(_KEPT, _ALL_COLUMNS // max(len(others), 1)))
         numbers = np.arange(self._rows, self._rows + len(values), dtype=np.uint64) * _GOLDEN
-        for name, column in others.items():
+        for name, column in _with_words(others):
             keys, order = keys_of(column)[finite], order_of(column)[finite]
             groups, single = self._columns.setdefault(name, (_Kept(most), _Kept(most)))
             groups.add(_mixed(keys), keys, order, values[finite])
@@ -129,6 +136,15 @@ class _Kept:
         return part[0][kept], part[1][kept], part[2][kept], part[3][kept]
 
 
+def _with_words(columns: Mapping[str, pl.Series]) -> Iterator[tuple[str, pl.Series]]:
+    """The columns, and the first and last words of texts: families share a surname, and rooms a building."""
+    for name, column in columns.items():
+        yield name, column
+        if column.dtype == pl.String:
+            for which, pattern in _WORDS.items():
+                yield f"{name} ({which} word)", column.str.extract(pattern)
+
+
 def _mixed(keys: Keys) -> Keys:
     """Numbers spread over all 64 bits, whatever pattern they have (the finaliser of splitmix64)."""
     mixed = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -146,25 +162,51 @@ def keys_of(column: pl.Series) -> Keys:
         return np.asarray(pl.Series([repr(value) for value in column.to_list()]).hash(seed=1).to_numpy(), np.uint64)
 
 
-def _read(column: pl.Series) -> pl.Series:
-    """A text as the number, the point in time, the time of day, or the first number in it."""
+def _read(column: pl.Series, most: int = 1) -> list[pl.Series]:
+    """A text as the number, the point in time, the time of day, or the first few numbers in it."""
     empty = column.null_count()
     text = column.str.strip_chars()
     plain = text.cast(pl.Float64, strict=False)
     if plain.null_count() == empty:
-        return plain
+        return [plain]
     for form in _TIMES:
         days = "%H" not in form
         found = text.str.to_date(form, strict=False) if days else text.str.to_datetime(form, strict=False)
         if found.null_count() == empty:
-            return found.to_physical().cast(pl.Float64)
+            return [found.to_physical().cast(pl.Float64)]
     clock = text.str.to_time("%H:%M:%S%.f", strict=False)
     if clock.null_count() > empty:
         clock = text.str.to_time("%H:%M", strict=False)
     if clock.null_count() == empty:
-        return clock.to_physical().cast(pl.Float64)
-    # in brackets, as bookkeepers write it, a number is negative
-    return text.str.extract(_NUMBER).str.replace("(", "-", literal=True).cast(pl.Float64, strict=False)
+        return [clock.to_physical().cast(pl.Float64)]
+    if most == 1:
+        return [_number(text.str.extract(_NUMBER))]
+    every = text.str.extract_all(_NUMBER)
+    inside = [_number(every.list.get(i, null_on_oob=True)) for i in range(most)]
+    spaced = text.str.replace_all(_SPACED, "$1$2")
+    if bool((spaced != text).any()):  # a mark between thousands, or two numbers: both are read
+        inside.append(_number(spaced.str.extract(_NUMBER)))
+    return inside[:1] + [one for one in inside[1:] if one.null_count() < len(one)]
+
+
+def _number(text: pl.Series) -> pl.Series:
+    """The number that a piece of text means; in brackets, as bookkeepers write it, it is negative."""
+    text = text.str.replace("(", "-", literal=True)
+    comma = text.str.contains(r"\.\d{3},|^[-+]?\d+,(\d{1,2}|\d{4,})$").fill_null(False)  # a decimal comma
+    european = text.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
+    english = text.str.replace_all(",", "", literal=True)
+    return european.zip_with(comma, english).cast(pl.Float64, strict=False)
+
+
+def numbers_in(column: pl.Series) -> list[NDArray[np.float64]]:
+    """Where values stand in the column's own order, as :func:`order_of`, then further numbers that a text holds."""
+    first = order_of(column)
+    if column.dtype != pl.String:
+        return [first]
+    try:
+        return [np.asarray(one.to_numpy(), dtype=np.float64) for one in _read(column, _IN_TEXT)]
+    except (PolarsError, PanicException):
+        return [first]
 
 
 def order_of(column: pl.Series) -> NDArray[np.float64]:
@@ -174,7 +216,7 @@ def order_of(column: pl.Series) -> NDArray[np.float64]:
         if dtype == pl.Boolean or not (dtype.is_numeric() or dtype.is_temporal() or dtype == pl.String):
             return np.full(len(column), np.nan)
         if dtype == pl.String:
-            column = _read(column)
+            column = _read(column)[0]
         elif dtype.is_temporal():
             column = column.to_physical()
         return np.asarray(column.cast(pl.Float64, strict=False).to_numpy(), dtype=np.float64)

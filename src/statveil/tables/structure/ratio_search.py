@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
 
-__all__ = ["binary_step", "ratios"]
+__all__ = ["binary_step", "log_ratios", "ratios"]
 
 _MOST_BITS = 44
 """Numbers that use no more bits than this, of 53, are on a lattice of powers of two."""
 _LARGEST = 10_000
 """Denominators up to this are small: by chance a float is that close to such a ratio once in ten million."""
 _CLOSE = 2e-15
+_LOG_LARGEST, _LOG_CLOSE = 1_000, 1e-14  # of logarithms, whose inverses have larger errors
 _LOOKED_AT = 20_000
 _FEWEST = 3
 _UNITS = (1.0, 100.0, 1e3, 1e5, 1e6)
@@ -46,13 +48,32 @@ def ratios(values: Array) -> bool:
     )
 
 
-def _is_ratio(values: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def log_ratios(values: Array) -> bool:
+    """Whether a third of the values, and five at least, are logarithms of ratios of small whole numbers.
+
+    >>> log_ratios(np.log2(np.array([3 / 7, 11 / 5, 9 / 13, 17 / 4, 6 / 19, 23 / 8])))
+    True
+    """
+    # powers of the base itself come back from whole numbers, which prove nothing
+    kept = values[np.isfinite(values) & (np.abs(values) < 12) & (np.abs(values - np.rint(values)) > 1e-9)]
+    if len(kept) > _LOOKED_AT:
+        kept = kept[:: len(kept) // _LOOKED_AT + 1]
+    least = max(5, len(kept) / 3)
+    for back in (np.exp, np.exp2, lambda x: 10.0**x):
+        original = back(kept)
+        original = original[(original > 1e-3) & (original < 1e3)]  # beyond, every float is such a ratio
+        if int(np.count_nonzero(_is_ratio(original, _LOG_CLOSE, _LOG_LARGEST))) >= least:
+            return True
+    return False
+
+
+def _is_ratio(values: Array, close: float = _CLOSE, largest: int = _LARGEST) -> NDArray[np.bool_]:
     """Continued fractions of all values at once, until the denominator is no longer small."""
     with np.errstate(all="ignore"):
-        return _convergents(values)
+        return _convergents(values, close, largest)
 
 
-def _convergents(values: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def _convergents(values: Array, close: float, largest: int) -> NDArray[np.bool_]:
     rest = np.abs(values)
     before, now = np.zeros(len(values)), np.ones(len(values))  # denominators of the last two convergents
     found = np.zeros(len(values), dtype=bool)
@@ -60,12 +81,10 @@ def _convergents(values: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_
     for _ in range(20):
         part = rest - np.floor(rest)
         scaled = np.abs(values) * now
-        found |= (
-            open_ & (np.abs(scaled - np.rint(scaled)) <= _CLOSE * scaled) & (np.rint(scaled) > 0) & (now <= _LARGEST)
-        )
+        found |= open_ & (np.abs(scaled - np.rint(scaled)) <= close * scaled) & (np.rint(scaled) > 0) & (now <= largest)
         rest = 1 / part
         before, now = now, np.floor(rest) * now + before
-        open_ &= np.isfinite(now) & (now <= _LARGEST)
+        open_ &= np.isfinite(now) & (now <= largest)
         if not open_.any():
             break
         now, rest = np.where(open_, now, 1.0), np.where(open_, rest, 1.5)

@@ -22,7 +22,10 @@ __all__ = ["MOST_LAGS", "Keys", "alike_in_groups", "equal_in_groups", "scores_of
 Keys = NDArray[np.uint64]
 
 MOST_LAGS = 512
-"""How far apart rows are compared one by one; slower changes are found by their waves."""
+"""How far apart neighbours are compared one by one; slower changes are found by their waves.
+
+Rows farther apart are compared as well, by themselves, since two waves of a survey may stand one below the other.
+"""
 
 _CATEGORIES = 8  # the most frequent ones, each by itself; the others together
 _REORDERED = ((2**14, 199), (2**17, 39), (2**62, 19))  # up to so many rows, so many reorderings: they take time
@@ -74,7 +77,7 @@ def told_by_order(scores: Array, *, level: float, gaps: tuple[int, ...] = ()) ->
     scores, variances = scores[variances > 0], variances[variances > 0]
     found = _Sequence(scores, variances, gaps)
     shares = found.shares()
-    likely = found.chances() <= level / 3
+    likely = found.chances() <= level / 4
     if not likely.any():
         return 0.0
     rng = np.random.default_rng(_FIXED_SEED)
@@ -87,15 +90,18 @@ def told_by_order(scores: Array, *, level: float, gaps: tuple[int, ...] = ()) ->
 
 
 class _Sequence:
-    """Three statistics of scores in a row: trend, lags, waves."""
+    """Four statistics of scores in a row: trend, neighbours, waves, and rows far apart."""
 
     def __init__(self, scores: Array, variances: Array, gaps: tuple[int, ...]) -> None:
         kinds, rows = scores.shape
         self.kinds, self.rows = kinds, rows
         place = (np.arange(rows) - 0.5 * (rows - 1)) / math.sqrt((rows * rows - 1) / 12)
         trends = (scores @ place) ** 2 / (rows * variances)
-        lags = min(rows // 4, MOST_LAGS)
         pieces = np.split(scores, list(gaps), axis=1)
+        self._near = min(rows // 4, MOST_LAGS)
+        # up to half the table: stacked parts lie that far apart, or, three of them, less
+        lags = max(self._near, rows // 2 + 1) if len(pieces) == 1 else self._near
+        self._lags = lags
         length = rows + lags * len(pieces)
         spread = np.zeros((kinds, next_fast_len(length, real=True)))
         start = 0
@@ -107,25 +113,27 @@ class _Sequence:
         pairs = np.maximum(rows - np.arange(1, lags + 1) * len(pieces), 1)
         z = np.abs(products) / np.sqrt(pairs)
         waves = np.array([power[1:].max() / (rows * own) for power, own in zip(powers, variances, strict=True)])
-        self.largest = np.array([trends.max(), z.max(), waves.max()])
-        self._lag = int(np.argmax(z))
-        self._likeness = float(np.abs(products[self._lag]) / pairs[self._lag] / variances.sum())
+        near, far = z[: self._near], z[self._near :]
+        self.largest = np.array([trends.max(), near.max(), waves.max(), far.max(initial=0.0)])
+        alike = np.abs(products) / pairs / variances.sum()
+        self._likeness = float(alike[int(np.argmax(near))])
+        self._far = float(alike[self._near + int(np.argmax(far))]) if len(far) else 0.0
         self._frequencies = spread.shape[1] // 2
 
     def shares(self) -> Array:
         """Of the variation that each statistic speaks of."""
-        trend, _, wave = self.largest
-        return np.minimum([trend / self.rows, self._likeness, 2 * wave / self.rows], 1.0)
+        trend, _, wave, _ = self.largest
+        return np.minimum([trend / self.rows, self._likeness, 2 * wave / self.rows, self._far], 1.0)
 
     def chances(self) -> Array:
         """How often independent rows give as much, at most."""
-        trend, lag, wave = self.largest
-        lags = min(self.rows // 4, MOST_LAGS)
+        trend, lag, wave, far = self.largest
         return np.array(
             [
                 self.kinds * math.erfc(math.sqrt(trend / 2)),
-                lags * math.erfc(lag / math.sqrt(2)),
+                self._near * math.erfc(lag / math.sqrt(2)),
                 self.kinds * self._frequencies * math.exp(-min(wave, 700.0)),
+                (self._lags - self._near) * math.erfc(far / math.sqrt(2)) if far else 1.0,
             ]
         )
 
