@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 Json = Mapping[str, Any]
 
 _MOST_BENDS = 40_000
+_FEW_BLOCKS = 57
 _SAME = 1e-9
 
 
@@ -193,6 +194,7 @@ def parallel(plan: Json, beliefs: Mapping[str, Belief], tolerance: float) -> tup
         unimodal=_unimodal(axes, moved),
         mass=None if clipped or single else 1.0,
         below=below if len(bent) == 1 else None,
+        crooked=mechanism["kind"] == "comb" and _blocks(mechanism, values, span) > _FEW_BLOCKS,
         caught=_caught(mechanism, 2 * tolerance / abs(slope)) if even and mechanism["kind"] == "comb" else None,
     )
     return lines, points_of(names, n, d)
@@ -261,6 +263,12 @@ def _u_cuts(axes: list[Belief], u_of: Any, corners: list[float], d: Array) -> Ar
     return np.unique(np.concatenate([values, even]))
 
 
+def _blocks(mechanism: Json, corners: list[float], span: Any) -> float:
+    """About how many blocks of a comb the longest line has."""
+    low, high = span(np.array(corners))
+    return float(np.max(high - low, initial=0.0)) / (float(mechanism["teeth"]) * float(mechanism["window"]))
+
+
 def _bends(
     mechanism: Json,
     cuts: Array,
@@ -277,9 +285,8 @@ def _bends(
     """
     if mechanism["kind"] == "comb":
         c, teeth, extent = float(mechanism["window"]), int(mechanism["teeth"]), float(mechanism["extent"])
-        longest = float(np.max(np.diff(np.stack(span(np.array(corners))), axis=0), initial=0.0))
-        many = longest / (teeth * c) if most == _MOST_BENDS else 0.0
-        n = np.arange(1, int(np.clip(many, 57, _MOST_BENDS)) + 3)
+        many = _blocks(mechanism, corners, span) if most == _MOST_BENDS else 0.0
+        n = np.arange(1, int(np.clip(many, _FEW_BLOCKS, _MOST_BENDS)) + 3)
         ends: Array = np.zeros(0)
         blocks = [n * teeth * c, n * teeth * extent / (teeth - 1), n * extent + (n + 1) * c]
         lengths = np.concatenate([*blocks, [c, extent, extent + c]])

@@ -76,6 +76,8 @@ class Lines:
         Mass of a line up to (u, t), from anywhere on it, where one belief's distribution function is that.
     caught : callable or None
         What the attacker catches of even lines of these lengths, where a formula says it.
+    crooked : bool
+        Whether the integrand over u may bend more often than ``cuts`` say, at equal distances.
     """
 
     span: Callable[[Array], tuple[Array, Array]]
@@ -89,6 +91,7 @@ class Lines:
     mass: float | None
     below: Callable[[Array, Array], Array] | None = None
     caught: Callable[[Array], Array] | None = None
+    crooked: bool = False
 
 
 class Line:
@@ -164,8 +167,8 @@ def risk_of_lines(lines: Lines, *, wanted: float = 5e-8, seconds: float = 1.5) -
     budget = wanted * max(float(coarse[:, 1].sum()), 1e-300)
     rng = np.random.default_rng(0)
     for _ in range(45):
-        # not in the middle: hundreds of equal bends would look alike to both levels
-        middle = a + (b - a) * rng.uniform(0.38, 0.62, len(a))
+        # combs not in the middle: hundreds of equal bends would look alike to both levels
+        middle = a + (b - a) * (rng.uniform(0.38, 0.62, len(a)) if lines.crooked else 0.5)
         left, right = _panels(lines, a, middle), _panels(lines, middle, b)
         fine = left + right
         gap = np.abs(fine - coarse).max(axis=1)

@@ -214,7 +214,7 @@ def test_combs_of_flat_boxes_with_hundreds_of_blocks(family, prior, secret, tole
 
 @pytest.mark.parametrize("slope", [None, 0.0])
 def test_peaks_on_both_sides_of_the_diagonal(slope):
-    """Was short by 2e-4: where low < high cuts the box, nobody knew how much mass the lines had missed."""
+    """Where low < high cuts the box, what the lines miss of narrow peaks is known and counts as hit."""
     low = peaks([-0.29, -0.17, 0.07], 1.1e-4, [1, 1, 1], (-0.35, 0.37))
     high = peaks(
         [-0.187, -0.173, -0.1637, -0.16, -0.15, -0.1476], 1.5e-6, [0.9, 0.6, 0.6, 0.9, 0.8, 1], (-0.1872, -0.1474)
