@@ -22,6 +22,7 @@ from statveil.tables.maps.build import model_values
 from statveil.tables.measure import measure
 from statveil.tables.preparing import column_labels, count_categories, valid_digits
 from statveil.tables.release_file import hash_file
+from statveil.tables.resolution import grain_of
 from statveil.tables.rounding_digits import rounded
 from statveil.tables.verification import Verifier, precision
 
@@ -118,7 +119,9 @@ def _card(card: dict[str, Any], plan: Plan) -> Check:
             and all(card["guarantee"].get(key) == value for key, value in numbers.items())
             and (digits is None or valid_digits(digits))
         )
-    except (KeyError, TypeError, AttributeError):
+        if not earlier:
+            wrong += _added(card, again)
+    except (KeyError, TypeError, AttributeError, ValueError):
         same = False
     if not same:
         wrong.append("what it says of the release is not what its plan implies")
@@ -126,6 +129,14 @@ def _card(card: dict[str, Any], plan: Plan) -> Check:
     if earlier and not wrong:
         says = "The card's facts are its plan's; its words, of an earlier version, were not compared."
     return Check(name="card", ok=not wrong, says=says)
+
+
+def _added(card: dict[str, Any], again: dict[str, Any]) -> list[str]:
+    """What someone added to a card: readers would take it for ours."""
+    added = sorted({*card} - {*again}) + sorted(
+        f"versions.{name}" for name in {*card["versions"]} - {*again["versions"]}
+    )
+    return [f"it says more than a card does ({', '.join(map(repr, added[:5]))})"] if added else []
 
 
 def _content(table: TableFile, plan: Plan, card: dict[str, Any]) -> Iterator[Check]:
@@ -171,6 +182,7 @@ def _content(table: TableFile, plan: Plan, card: dict[str, Any]) -> Iterator[Che
         return
     size = max(abs(statistic), float(np.abs(again.secret)), plan.problem.tolerance)
     slack = 1e-5 * size if precision(verifier.sampler.values, found.bits, ()) == 24 else 1e-9 * size
+    slack += grain_of(plan)
     if plan.mode in ("unit", "jitter", "smooth"):
         slack += 0.5 * (plan.problem.known.step or 1.0) / measured.rows
     if plan.mode in ("shift", "scale", "affine"):  # 32-bit originals were smeared over their cells
