@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-faults lint bench fuzz audit-tables audit-power false-alarms mechanism-tables docs clean
+.PHONY: help demo test test-slow test-faults test-oldest lint bench fuzz audit-tables audit-power false-alarms mechanism-tables docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -18,7 +18,9 @@ $(READY): pyproject.toml
 demo: $(READY)  ## plan and release a small table, read it back, play the attacker, draw before and after
 	$(BIN)/python examples/demo.py
 
+# the pages are also opened in Chromium where there is one (Debian: apt-get install chromium); its absence is said
 test: $(READY) lint  ## lint, types, import directions, tests, doctests
+	@command -v chromium > /dev/null || echo "No chromium: tests/test_pages.py opens no page in a browser."
 	$(BIN)/python -m pytest -n 2
 
 test-slow: $(READY)  ## the checks that take minutes
@@ -26,6 +28,12 @@ test-slow: $(READY)  ## the checks that take minutes
 
 test-faults: $(READY)  ## every step of a release interrupted once, for each format and fault; races
 	$(BIN)/python -m pytest -n 2 -m faults
+
+test-oldest:  ## the tests with the lowest version of every dependency that pyproject.toml allows
+	$(PYTHON) -m venv build/oldest
+	$(PYTHON) benchmarks/oldest_versions.py > build/oldest/constraints.txt
+	build/oldest/bin/python -m pip install --quiet --disable-pip-version-check -c build/oldest/constraints.txt -e '.[dev]'
+	build/oldest/bin/python -m pytest -n 2 -p no:cacheprovider
 
 lint: $(READY)  ## ruff, mypy --strict, import directions
 	$(BIN)/ruff check .

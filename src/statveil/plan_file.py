@@ -10,6 +10,7 @@ from typing import Any
 
 from statveil.contradictions import contradictions
 from statveil.errors import FileError, PlanFileError, StatveilError
+from statveil.numbers import LARGEST
 from statveil.planning import Plan
 from statveil.small_file import read_small
 from statveil.whole_file import write_whole
@@ -82,7 +83,7 @@ def _other_words(plan: Plan, data: Mapping[str, Any]) -> list[str]:
 def _same(one: Any, two: Any) -> bool:
     if isinstance(one, bool) or isinstance(two, bool) or not isinstance(one, int | float) or two is None:
         return one is two
-    return math.isclose(one, two, rel_tol=1e-9)
+    return abs(one) < LARGEST and math.isclose(one, two, rel_tol=1e-9)
 
 
 def load_plan(path: str | os.PathLike[str]) -> Plan:

@@ -78,6 +78,7 @@ def run() -> None:
     """Entry point: every expected error is one sentence on stderr and exit code 2."""
     from statveil.errors import StatveilError
 
+    _check_streams()
     try:
         code = statveil.main(standalone_mode=False)
         sys.stdout.flush()  # a full disk is noticed here rather than by the interpreter on its way out
@@ -107,6 +108,15 @@ def run() -> None:
             UNEXPECTED,
         )
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _check_streams() -> None:
+    """A closed standard error is replaced by nothing; what a closed standard output should take is not made."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115  (open until the process ends)
+    if sys.stdout is None:
+        sys.stdout = sys.stderr
+        _fail("standard output is closed; give it somewhere to go, such as /dev/null.")
 
 
 def _fail(message: str, code: int = 2) -> NoReturn:

@@ -25,6 +25,7 @@ from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.maps.sampling import Counts
 from statveil.tables.measure import Measured, measure
 from statveil.tables.outside import outside
+from statveil.tables.resolution import check_resolution
 from statveil.tables.series import ColumnType
 from statveil.tables.structure.copy_search import find_copies
 from statveil.tables.structure.exchangeable import find_groups, find_order
@@ -128,6 +129,7 @@ def prepare(
         statistic = own_statistic(plan.problem, measured, verifier.share)
         params = _estimate(plan, column, measured, statistic)
         applied = _apply(plan, column, params, chosen)
+        check_resolution(plan, column, measured, applied)
         found = verifier.check_undeclared(column, accepted, params)
         found += _refused(column, accepted, [*_few_rows(plan, measured.rows), *related()])
         offset = verifier.offset or 0.0

@@ -17,6 +17,7 @@ from statveil.tables.files import TableFile
 from statveil.tables.maps.build import model_values
 from statveil.tables.measure import measure
 from statveil.tables.preparing import column_labels, count_categories, valid_digits
+from statveil.tables.resolution import grain_of
 from statveil.tables.rounding_digits import rounded
 from statveil.tables.verification import Verifier, precision
 
@@ -78,6 +79,7 @@ def content_checks(table: TableFile, plan: Plan, card: dict[str, Any]) -> Iterat
         return
     size = max(abs(statistic), float(np.abs(again.secret)), plan.problem.tolerance)
     slack = 1e-5 * size if precision(verifier.sampler.values, found.bits, ()) == 24 else 1e-9 * size
+    slack += grain_of(plan)
     if plan.mode in ("unit", "jitter", "smooth"):
         slack += 0.5 * (plan.problem.known.step or 1.0) / measured.rows
     if plan.mode in ("shift", "scale", "affine"):  # 32-bit originals were smeared over their cells

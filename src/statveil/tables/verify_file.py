@@ -103,7 +103,9 @@ def _card(card: dict[str, Any], plan: Plan) -> Check:
             and all(card["guarantee"].get(key) == value for key, value in numbers.items())
             and (digits is None or valid_digits(digits))
         )
-    except (KeyError, TypeError, AttributeError):
+        if not earlier:
+            wrong += _added(card, again)
+    except (KeyError, TypeError, AttributeError, ValueError):
         same = False
     if not same:
         wrong.append("what it says of the release is not what its plan implies")
@@ -111,3 +113,11 @@ def _card(card: dict[str, Any], plan: Plan) -> Check:
     if earlier and not wrong:
         says = "The card's facts are its plan's; its words, of an earlier version, were not compared."
     return Check(name="card", ok=not wrong, says=says)
+
+
+def _added(card: dict[str, Any], again: dict[str, Any]) -> list[str]:
+    """What someone added to a card: readers would take it for ours."""
+    added = sorted({*card} - {*again}) + sorted(
+        f"versions.{name}" for name in {*card["versions"]} - {*again["versions"]}
+    )
+    return [f"it says more than a card does ({', '.join(map(repr, added[:5]))})"] if added else []

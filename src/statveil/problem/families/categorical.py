@@ -144,6 +144,8 @@ def _checked(labels: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         if not isinstance(name, str) or not name.strip():
             raise ProblemError(f"every label must be a text that is not empty. Got {name!r}.")
+        if any("\ud800" <= letter <= "\udfff" for letter in name):  # no file in UTF-8 can hold it
+            raise ProblemError(f"every label must be text that can be written as UTF-8. Got {name!r}; write it anew.")
     twice = [name for i, name in enumerate(names) if name in names[:i]]
     if twice:
         raise ProblemError(f"every label must be different. Got {twice[0]!r} more than once; rename one of them.")

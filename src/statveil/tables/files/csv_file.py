@@ -162,8 +162,8 @@ class CsvFile(TableFile):
         values, wrong = numbers(text)
         if wrong is not None:
             raise ColumnError(
-                f"row {done + wrong + 1} of column {column!r} holds text, or more digits than a float, where a number is "
-                "expected; mend it, leave it empty if it is missing, or plan for categories with --labels."
+                f"row {done + wrong + 1} of column {column!r} holds text, or more digits than a float, where a "
+                "number is expected; mend it, leave it empty if it is missing, or plan for categories with --labels."
             )
         refuse_beyond_exact(text, values, column)
         return values

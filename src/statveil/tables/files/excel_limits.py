@@ -12,15 +12,18 @@ __all__ = ["check_workbook"]
 
 MOST_ROWS = 1_048_576
 """Rows of a sheet, by Excel's own specification."""
-LARGEST_KEPT = 1 << 26
-"""Bytes, unpacked, of a part that is kept in memory as a whole (styles, names of sheets, relations)."""
-LARGEST_STRINGS = 1 << 28
-"""Bytes, unpacked, of the shared strings: a million rows with 200 letters each."""
+LARGEST_KEPT = 1 << 22
+"""Bytes, unpacked, of a part that is kept in memory as a whole (names of sheets, relations, themes)."""
+LARGEST_STYLES = 1 << 22
+"""Bytes, unpacked, of the styles, of which each becomes an object of a kilobyte."""
+LARGEST_STRINGS = 1 << 27
+"""Bytes, unpacked, of the shared strings: a million rows with 100 letters each."""
 LARGEST_SHEET = 1 << 31
 """Bytes, unpacked, of a sheet, which is read piece by piece."""
 LARGEST_RATIO = 400
 """Bytes of a large part per byte packed; real sheets reach about 30."""
-_SMALL = 1 << 22
+_SMALL = 1 << 20
+_MOST = {"xl/sharedStrings.xml": LARGEST_STRINGS, "xl/styles.xml": LARGEST_STYLES}
 
 _ROW = re.compile(rb"<(?:\w+:)?(?:row|c)\s[^>]*?\br=[\"'][A-Z]*([0-9]{7,})[\"']")
 
@@ -31,7 +34,7 @@ def check_workbook(path: Path) -> None:
         for part in archive.infolist():
             name = part.filename
             sheet = name.startswith("xl/worksheets/")
-            most = LARGEST_SHEET if sheet else LARGEST_STRINGS if name == "xl/sharedStrings.xml" else LARGEST_KEPT
+            most = LARGEST_SHEET if sheet else _MOST.get(name, LARGEST_KEPT)
             if name.startswith("xl/media/"):  # pictures are not read
                 continue
             if part.file_size > most:

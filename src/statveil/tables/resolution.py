@@ -1,0 +1,46 @@
+"""Whether 64-bit numbers can hold a release: its place beside the tolerance, and its rows beside each other."""
+
+from __future__ import annotations
+
+import math
+
+from statveil.errors import ColumnError, ProblemError
+from statveil.planning import Applied, Plan
+from statveil.problem.prior import Box
+from statveil.tables.measure import Measured
+
+__all__ = ["check_resolution", "grain_of"]
+
+_FINEST = 0.02
+"""Of the tolerance: what is rounded away stays in the released mean, so it must be far below a guess."""
+_LEAST_PLACES = 2.0**20
+"""Different numbers that the range of a column must still have room for; with fewer its rows fall onto each other."""
+_FURTHER = 16.0
+"""A column that is released about as far from 0 as it was loses nothing that it had."""
+
+
+def grain_of(plan: Plan) -> float:
+    """By how much at most a moved column's statistic is off, as its place is rounded by what the prior allows.
+
+    The maps round to 2^-40 of the largest statistic under the prior, a grain that the plan alone sets.
+    """
+    if not isinstance(plan.problem.prior, Box) or plan.mode not in ("shift", "scale", "affine"):
+        return 0.0
+    ends = (max(abs(axis.low), abs(axis.high)) for axis in plan.problem.box.axes.values())
+    return 2.0**-39 * sum(end for end in ends if math.isfinite(end))
+
+
+def check_resolution(plan: Plan, column: str, measured: Measured, applied: Applied) -> None:
+    """An error where the release would be another one than the plan's, or its rows would become one number."""
+    if grain_of(plan) > _FINEST * plan.problem.tolerance:
+        raise ProblemError(
+            f"the prior reaches so far from 0 beside the tolerance {plan.problem.tolerance:g} that 64-bit numbers "
+            "cannot hold the release; state a narrower prior, a larger tolerance, or measure from a public offset."
+        )
+    moved = max(abs(float(applied.secret)), *(abs(float(value)) for value in applied.released.values()))
+    size, width = max(abs(measured.minimum), abs(measured.maximum)), measured.maximum - measured.minimum
+    if moved > _FURTHER * size and 0 < width < _LEAST_PLACES * math.ulp(moved):
+        raise ColumnError(
+            f"column {column!r} would be moved so far that 64-bit numbers can no longer tell its rows apart; state a "
+            "narrower prior, or ask for a larger risk."
+        )
