@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import statveil as sv
+from statveil.tables.verification import LEAKS
 
 ROWS = 400
 PLAN = sv.plan(
@@ -204,7 +205,7 @@ def test_other_maps_are_given_away_as_well(mode):
 
 def test_unrelated_and_merely_related_columns_are_no_copies():
     refused = []
-    for seed in range(60):
+    for seed in range(30):
         rng = np.random.default_rng(1_000 + seed)
         rows = int(rng.choice([12, 30, 100, 1_000]))
         x = rng.uniform(60, 140) + rng.normal(0, 7, rows)
@@ -229,6 +230,21 @@ def test_unrelated_and_merely_related_columns_are_no_copies():
     assert len(refused) <= 1, refused
 
 
+def test_copies_beyond_the_first_rows_and_averages_beside_counts_are_refused():
+    rng = np.random.default_rng(0)
+    x = 100 + rng.normal(0, 7, 40_000)
+    late = np.where(np.arange(len(x)) < 34_000, rng.random(len(x)), np.log(x))
+    with pytest.raises(sv.StructureError, match="'late'"):
+        sv.release(PLAN, pl.DataFrame({"x": x, "late": late}), column="x")
+    count = rng.integers(2, 12, 400)
+    marks = np.round(100 + np.array([rng.integers(1, 20, k).mean() for k in count]), 2)
+    accept = [name for name in LEAKS if name != "copies"]
+    with pytest.raises(sv.StructureError, match="'count'"):
+        sv.release(PLAN, pl.DataFrame({"x": marks, "count": count}), column="x", accept=accept)
+    shuffled = pl.DataFrame({"x": marks, "count": rng.permutation(count)})
+    assert len(sv.release(PLAN, shuffled, column="x", accept=accept)) == 400
+
+
 def test_the_card_says_what_was_looked_at_and_of_how_many_rows(tmp_path):
     rng = np.random.default_rng(0)
     source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
@@ -240,6 +256,20 @@ def test_the_card_says_what_was_looked_at_and_of_how_many_rows(tmp_path):
     assert sv.verify_file(target).ok
     path = target.with_name(target.name + ".card.json")
     path.write_text(json.dumps({**card, "rows": 1_000_000}))
+    assert not sv.verify_file(target).ok
+
+
+def test_a_card_of_the_second_version_in_its_own_words_still_verifies(tmp_path):
+    source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    pl.DataFrame({"x": 100 + np.random.default_rng(0).normal(0, 7, 500)}).write_parquet(source)
+    card = sv.release_file(PLAN, source, target, column="x").card
+    path = target.with_name(target.name + ".card.json")
+    second = card | {"version": 2, "checked": ["The other columns in the first rows."]}
+    path.write_text(json.dumps(second))
+    assert sv.verify_file(target).ok
+    path.write_text(json.dumps(second | {"version": card["version"]}))
+    assert not sv.verify_file(target).ok
+    path.write_text(json.dumps(second | {"mode": "scale"}))
     assert not sv.verify_file(target).ok
 
 

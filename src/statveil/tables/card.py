@@ -20,8 +20,8 @@ from statveil.tables.verification import LEAKS, blind_spots
 __all__ = ["FORMAT", "VERSION", "card_path", "make_card", "plan_of", "read_card"]
 
 FORMAT = "statveil-card"
-VERSION = 2
-"""2 since cards say what was checked and of how many rows."""
+VERSION = 3
+"""2 since cards say what was checked and of how many rows, 3 since rows from all over the table are looked at."""
 
 
 def card_path(output: Path) -> Path:
@@ -129,8 +129,8 @@ def _distortion(plan: Plan) -> str:
 def _checked(plan: Plan, shuffled: bool) -> list[str]:
     """What was looked at of the rows before the release, and what was not: the same words for every table."""
     beside = (
-        "The other columns in the first rows: whether one is a copy in another form, a flag or label for a range of "
-        "values, or makes a sum or product with another."
+        "The other columns, in up to 32,768 rows from all parts of the table: whether one is a copy in another form or "
+        "with errors, a flag or label for a range of values, or makes a sum or product with others (up to 200)."
     )
     if plan.mode not in RANDOM_MODES:
         return [
@@ -140,7 +140,7 @@ def _checked(plan: Plan, shuffled: bool) -> list[str]:
     order = (
         "The rows were put in a random order by the secret seed."
         if shuffled
-        else "The order of the rows: trends, likeness of rows up to 512 apart, cycles."
+        else "The order of the rows: trends, likeness of rows up to half the table apart, cycles."
     )
     lines = [
         order,

@@ -256,6 +256,11 @@ def blind_spots(rows: int, mode: str) -> tuple[str, ...]:
         says.append("With fewer than 100 rows, favourite values and multiples are seen only if most rows have them.")
     elif rows < 1_000 and mode in ("lattice", "jitter", "unit"):
         says.append("With fewer than 1,000 rows, multiples that are favourites by less than a fifth are not seen.")
+    if rows < 300 and mode != "unit":
+        says.append(
+            "With fewer than 300 rows, values from a public list (a pay scale), or a few that were converted from "
+            "another unit or currency, are not seen."
+        )
     if rows < 1_000 and mode in ("lattice", "jitter"):
         says.append("With fewer than 1,000 rows, a change of units that was rounded to a coarser step is not seen.")
     if rows < 10_000 and mode in ("lattice", "jitter"):

@@ -82,7 +82,8 @@ class Others:
         """
         level = _LEVEL / max(len(self._columns), 1)
         found = [self._one(name, *kept, level, least, equal) for name, kept in self._columns.items()]
-        return [one for one in found if one.share or one.equal]
+        told = {one.name: one for one in found if one.share or one.equal}
+        return [one for name, one in told.items() if not (name.endswith(" word)") and name.rpartition(" (")[0] in told)]
 
     def _one(self, name: str, groups: _Kept, single: _Kept, level: float, least: float, equal: float | None) -> Told:
         samples = [groups.rows()] if groups.whole and single.whole else [groups.rows(), single.rows()]
