@@ -188,9 +188,9 @@ def report(scores: list[Column], columns: list[Column]) -> list[str]:
     lines = [
         "# False alarms",
         "",
-        "Made by `make false-alarms` (docs/false_alarms.py says how columns were chosen). A reason holds if chance does",
-        "as well once in a million times at most, or if the column ends within a tenth of a standard deviation of a",
-        "bound that such columns do not cross.",
+        "Made by `make false-alarms` (docs/false_alarms.py says how columns were chosen). A reason holds if chance",
+        "does as well once in a million times at most, or if the column ends within a tenth of a standard deviation",
+        "of a bound that such columns do not cross.",
         "",
     ]
     refused = [score for score in scores if score.found]
