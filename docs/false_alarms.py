@@ -9,7 +9,7 @@ false-alarms`` fetches them). Writes the result into docs/false_alarms.md. Two g
   differ, and that are no 32-bit floats. At most thirty per table, no column twice.
 
 Each column is released by a shift, with nothing declared: everything that a release asks of the column itself counts.
-Whether the other columns of its table tell it (``copies``) is no property of the column, and is counted by itself.
+Whether the other columns of its table tell it (``copies``) is no property of the column, and is not counted.
 Many raw columns do have structure. docs/false_alarms_reasons.csv says which, one line each, and this script holds each
 line against the column: a line whose numbers could be chance is no reason, and the column counts as a false alarm.
 """
@@ -25,14 +25,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from raw_columns import composite, raw, tables
 
 import statveil as sv
-from statveil.tables.verification import LEAKS
 
 Array = NDArray[np.float64]
 HERE = Path(__file__).parent
@@ -57,7 +55,6 @@ class Column:
     table: str
     name: str
     found: tuple[str, ...]
-    copied: bool = False
     reason: str = ""
     evidence: str = ""
 
@@ -75,19 +72,6 @@ def found_in(values: Array) -> tuple[str, ...]:
     except sv.StructureError as error:
         return tuple(re.findall(r"--accept ([a-z-]+)", str(error)))
     return ()
-
-
-def copied_in(table: Any, name: str) -> bool:
-    """Whether a release of the whole table says that other columns tell this one."""
-    beside = table.loc[:, ~table.columns.duplicated()].select_dtypes(["number", "bool"])
-    beside = beside[np.isfinite(beside[name])].iloc[:MOST_ROWS]
-    beside.columns = beside.columns.astype(str)
-    others = [leak for leak in LEAKS if leak != "copies"]
-    try:
-        sv.release(plan_for(beside[name].to_numpy(dtype=np.float64)), beside, column=name, accept=others)
-    except sv.StructureError as error:
-        return "copies" in str(error)
-    return False
 
 
 def plan_for(values: Array) -> sv.Plan:
@@ -216,10 +200,6 @@ def report(scores: list[Column], columns: list[Column]) -> list[str]:
         f"{interval(len(alarms), len(plain))}). They come from {len(by_table)} tables; if each table counts once, "
         f"{mean:.1%}.",
         "",
-        f"**Beside the other columns of their tables:** of the {len(columns) - len(refused)} raw columns that are not "
-        f"refused by themselves, {sum(c.copied for c in columns)} are told by other columns (`copies`): "
-        f"{', '.join(f'{c.table}, {c.name}' for c in columns if c.copied) or 'none'}.",
-        "",
         "## Refused without a reason that holds",
         "",
         "| column | found | what is known |",
@@ -267,9 +247,7 @@ def main() -> None:
                 continue
             seen.add(same)
             found = found_in(values)
-            copied = not found and copied_in(table, column)
-            one = Column(table=name, name=column, found=found, copied=copied)
-            columns.append(judged(one, values, known))
+            columns.append(judged(Column(table=name, name=column, found=found), values, known))
     lines = report(scores, columns)
     (HERE / "false_alarms.md").write_text("\n".join(lines), encoding="utf-8")
     print("\n".join(line for line in lines if line.startswith("**")))
