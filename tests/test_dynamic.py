@@ -369,13 +369,13 @@ def test_every_budget_is_brute_force_when_windows_have_inner_peaks(data):
     check_every_budget(tiny)
 
 
-@settings(max_examples=20, **STEADY)
+@settings(max_examples=10, **STEADY)
 @given(problems(), st.data())
 def test_a_plan_reports_what_it_does(tiny, data):
     check_plan(tiny, data.draw(st.sampled_from(tiny.budgets)))
 
 
-@settings(max_examples=30, **STEADY)
+@settings(max_examples=15, **STEADY)
 @given(problems(), st.sampled_from(["dynamic", "greedy"]), st.data())
 def test_a_risk_is_met_with_the_least_distortion(tiny, method, data):
     goal = data.draw(st.sampled_from([risk for _, risk, _ in tiny.all])) * (1 + 1e-4) + 2 * NOISE
@@ -596,7 +596,7 @@ def test_a_tv_bin_fits_exactly_when_two_steps_up_reach_its_end(family, budget, d
                 assert (tiny.spread(i, j) <= budget) == (j <= farthest[i])
 
 
-@settings(max_examples=15, **STEADY)
+@settings(max_examples=6, **STEADY)
 @given(ranges("geometric"), st.integers(3, 40))
 def test_a_geometric_bin_is_released_at_the_harmonic_mean(ends, cells):
     tiny = Tiny("geometric", flat(*ends), "mean", 0.05, cells)

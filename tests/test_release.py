@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -117,10 +118,15 @@ def test_two_tables_in_one_bin_that_differ_by_a_factor_give_the_same_release(sec
     assert np.allclose(sv.release(plan, one), sv.release(plan, two), rtol=1e-9, atol=0)
 
 
+@cache
+def plan_of_two_parameters():
+    return planned(sv.Gaussian(), {"mu": (0, 200), "sigma": (1, 51)}, sv.Quantile(0.95))
+
+
 @settings(max_examples=40)
 @given(seed=st.integers(0, 2**32), share=st.floats(0.05, 0.95), other=st.floats(0.05, 0.95))
 def test_two_tables_on_one_line_of_parameters_give_the_same_release(seed, share, other):
-    plan = planned(sv.Gaussian(), {"mu": (0, 200), "sigma": (1, 51)}, sv.Quantile(0.95))
+    plan = plan_of_two_parameters()
     rng = np.random.default_rng(seed)
     shape = rng.normal(size=400)
     mechanism = plan.mechanism

@@ -156,6 +156,7 @@ def stairs_in_order(out):
     [
         ("rank", 300, steps_in_order),
         ("rank", 5_000, steps_in_order),
+        pytest.param("rank", 20_000, steps_in_order, marks=pytest.mark.slow),
         ("jitter", 6_000, stairs_in_order),
         ("smooth", 6_000, stairs_in_order),
     ],
@@ -170,6 +171,29 @@ def test_sorted_rows_tell_everything_unless_shuffled(mode, rows, attack, directi
     with pytest.raises(sv.StructureError, match="--accept order"):
         sv.release(PLANS[mode], table, column="x")
     assert hits(mode, make, attack, shuffle=True) <= at_stated_risk(mode)
+
+
+def test_sorted_counts_tell_their_standard_deviation():
+    """Poisson counts by rank: blocks of ties in the sorted rows draw the original distribution function."""
+    plan = planned(max_risk=0.2, family=sv.Poisson(), prior=sv.Box(rate=(5, 30)), secret=sv.Std(), tolerance=0.05)
+    assert plan.mode == "rank"
+
+    def attack(released):
+        sums = np.concatenate([[0.0], np.cumsum(released - released.mean())])
+        rates = np.linspace(0.8, 1.25, 181) * released.mean()
+        places = np.rint(stats.poisson.cdf(np.arange(-1, 80), rates[:, None]) * len(released)).astype(int)
+        blocks = [np.unique(ends) for ends in places]
+        explained = [float((np.diff(sums[ends]) ** 2 / np.diff(ends)).sum()) for ends in blocks]
+        return np.sqrt(rates[np.argmax(explained)])
+
+    rng, hit = np.random.default_rng(11), 0
+    for _ in range(7):
+        values = np.sort(rng.poisson(rng.uniform(6, 28), 12_000)).astype(float)
+        released = np.asarray(sv.release(plan, values, accept=["order"]))
+        hit += abs(attack(released) - np.sqrt(values.mean())) <= 0.05  # of a Poisson column, its mean tells its spread
+    assert hit > stats.binom.ppf(0.999, 7, plan.risk)
+    with pytest.raises(sv.StructureError, match="--accept order"):
+        sv.release(plan, values)
 
 
 ORDERS = {

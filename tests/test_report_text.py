@@ -130,6 +130,12 @@ def test_per_cent_of_the_middle_of_the_prior():
     assert "%" not in describe_plan(sv.plan(location(-50, 100, 1), max_risk=0.2)).split("moves")[1].split("\n")[0]
 
 
+def test_what_a_guess_without_the_release_would_hit():
+    plan = sv.plan(location(0, 80, 1), max_risk=0.2)
+    line = next(line for line in describe_plan(plan).splitlines() if "without the release" in line)
+    assert float(line.split()[1]) == pytest.approx(2 / 80)  # a window of two units of eighty
+
+
 def test_whose_statistics_the_prior_is_about():
     text = describe_plan(sv.plan(GAUSSIAN, max_risk=0.2))
     assert "prior       on mu, sigma of this very column (of its own rows), not of a population" in text

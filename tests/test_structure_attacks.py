@@ -170,6 +170,37 @@ def test_powers_and_log_odds():
     assert "transform" in names(np.arcsin(np.sqrt(shares)))
 
 
+@pytest.mark.parametrize(
+    ("made", "back"),
+    [(np.log2, np.exp2), (np.log, np.exp), (np.sqrt, np.square), (np.cbrt, lambda x: x**3)],
+    ids=["log2", "log", "root", "cube root"],
+)
+def test_a_tenth_of_transformed_whole_numbers_gives_a_shift_away_and_is_refused(made, back):
+    """As in real readings of genes: some are logarithms of counts, the others of means of counts and the like."""
+    rng = np.random.default_rng(3)
+    behind = rng.gamma(4, 120, 160) + 20
+    behind[rng.permutation(160)[:16]] = rng.permutation(np.arange(150.0, 600.0))[:16]
+    x = made(behind)
+    plan = plan_for(x, tolerance=0.05 * np.std(x))
+    with pytest.raises(sv.StructureError, match="--accept transform"):
+        sv.release(plan, x)
+    released = np.asarray(sv.release(plan, x, accept=LEAKS))
+    best = (0, 0.0)
+    for value in released[:60]:  # one of them is a whole number's, and one of these is that number
+        shifts = value - made(np.arange(100.0, 700.0))
+        numbers = back(released[None, :] - shifts[:, None])
+        whole = np.sum(np.abs(numbers - np.rint(numbers)) < 1e-9, axis=1)
+        best = max(best, (int(whole.max()), float(shifts[whole.argmax()])))
+    assert best[0] >= 15
+    assert abs(released.mean() - best[1] - x.mean()) < 1e-6
+
+
+def test_a_few_whole_numbers_are_named_by_themselves():
+    """Their squares and roots are round too, which would be no help: whole numbers can be declared."""
+    rng = np.random.default_rng(3)
+    assert names(np.concatenate([rng.gamma(4, 120, 144), [40.0, 90.0, 110.0, 170.0, 230.0]])) == {"heaps"}
+
+
 def test_ratios_and_rates_of_whole_numbers():
     for rows in (25, 300, 5_000):
         rng = np.random.default_rng(rows)

@@ -85,11 +85,13 @@ def find_structure(sample: Array, *, bits: int = 53) -> list[Finding]:
         return _on_lattice(values, counts, lattice)
     used = _bits(values, bits)
     found, on = _off_lattice(values, counts, used)
-    found += _transform(values, 2 * ulp(values, used)) or (_log_ratios(values) if used > 24 else [])
+    # Round values among the others are named already, and their squares are round as well.
+    others = np.delete(values, on)
+    found += _transform(others, 2 * ulp(others, used)) or (_log_ratios(others) if used > 24 else [])
     found += _repeats(counts, float("inf") if used > 24 else float((values[-1] - values[0]) / ulp(values, used).max()))
     found += _coarser() if significant_bits(values) else []
     if used > 24 and not any(one.name == "transform" for one in found):
-        found += _ratios(np.delete(values, on))
+        found += _ratios(others)
     return found
 
 

@@ -15,7 +15,9 @@ from statveil.tables.blocks import Array
 __all__ = ["find_transform"]
 
 SHARE = 0.3
-"""Share of the values that must come back to round numbers."""
+"""Share of the values that must come back to round numbers, where chance brings back some."""
+_NEVER = 1e-3
+"""Values that chance brings back, below which five are enough: only the right shift makes those five round again."""
 _LOOKED_AT, _QUICK = 4096, 60
 _STEPS = tuple(float(f"1e{power}") for power in range(6, -5, -1))
 _CLEAR = 0.1  # values whose own error is larger than this share of a step tell nothing
@@ -25,11 +27,15 @@ _LUCK = 1e-6  # that chance does so well, for one of the about three hundred pai
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Back:
-    """How to undo a transform: what the column is called, the inverse, and its slope."""
+    """How to undo a transform: what the column is called, the inverse, its slope, and whether a few values tell it.
+
+    A few reciprocals are ratios, which are looked for by themselves.
+    """
 
     says: str
     inverse: Callable[[Array], Array]
     slope: Callable[[Array], Array]
+    few: bool = True
 
 
 def _power(base: float, less: float = 0.0) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
@@ -56,7 +62,7 @@ def _backs() -> list[_Back]:
         _Back(says="powers 3/4", inverse=lambda x: np.cbrt(x) ** 4, slope=lambda x: 4 / 3 * np.cbrt(x)),
         _Back(says="powers 3/2", inverse=lambda x: np.cbrt(x) ** 2, slope=lambda x: 2 / 3 / np.cbrt(x)),
         _Back(says="powers 2/3", inverse=lambda x: np.sqrt(x) ** 3, slope=lambda x: 1.5 * np.sqrt(x)),
-        _Back(says="reciprocals", inverse=lambda x: 1 / x, slope=lambda x: 1 / (x * x)),
+        _Back(says="reciprocals", inverse=lambda x: 1 / x, slope=lambda x: 1 / (x * x), few=False),
         _Back(says="squares", inverse=np.sqrt, slope=lambda x: 0.5 / np.sqrt(x)),
         _Back(says="cubes", inverse=np.cbrt, slope=lambda x: 1 / (3 * np.cbrt(x) ** 2)),
         _Back(says="powers of e", inverse=np.log, slope=lambda x: 1 / x),
@@ -98,7 +104,7 @@ def find_transform(values: Array, error: Array) -> str | None:
             doubt = np.abs(back.slope(values)) * error + 2 * np.spacing(np.abs(original))
             usable = np.isfinite(original) & np.isfinite(doubt) & (doubt > 0)
             original, doubt = original[usable], doubt[usable]
-            if any(_round(original / step, doubt / step) for step in _worth_a_look(original, doubt)):
+            if any(_round(original / step, doubt / step, back.few) for step in _worth_a_look(original, doubt)):
                 return back.says
     return None
 
@@ -121,7 +127,7 @@ def _worth_a_look(original: Array, doubt: Array) -> list[float]:
     return [step for step, look in zip(_STEPS, good, strict=True) if look]
 
 
-def _round(places: Array, doubt: Array) -> bool:
+def _round(places: Array, doubt: Array, few: bool) -> bool:
     """Whether so many numbers are nearly whole, or whole up to one common offset, that chance cannot explain it."""
     from scipy.special import gammainc
 
@@ -136,7 +142,7 @@ def _round(places: Array, doubt: Array) -> bool:
         places, doubt = places[order], doubt[order]
         expected = float(np.sum(2 * doubt))
     some = places[[0, len(places) // 3, 2 * len(places) // 3]]
-    least = max(_FEWEST - 1, SHARE * len(places))
+    least = _FEWEST if few and expected < _NEVER else max(_FEWEST - 1, SHARE * len(places))
     for shift in (0.0, *(some - np.floor(some))):  # anchored, or with one common offset that a value shows
         near = np.rint(places - shift)
         on = np.abs(places - shift - near) <= (doubt if not shift else 2 * doubt)
