@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-faults test-oldest lint bench fuzz audit-tables audit-power false-alarms mechanism-tables docs clean
+.PHONY: help demo browser test test-slow test-faults test-oldest lint bench fuzz audit-tables audit-power false-alarms mechanism-tables docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -18,10 +18,14 @@ $(READY): pyproject.toml
 demo: $(READY)  ## plan and release a small table, read it back, play the attacker, draw before and after
 	$(BIN)/python examples/demo.py
 
-# the pages are also opened in Chromium where there is one (Debian: apt-get install chromium); its absence is said
-test: $(READY) lint  ## lint, types, import directions, tests, doctests
-	@command -v chromium > /dev/null || echo "No chromium: tests/test_pages.py opens no page in a browser."
+test: $(READY) lint browser  ## lint, types, import directions, tests, doctests
 	$(BIN)/python -m pytest -n 2
+
+browser:  ## Debian's chromium, in which tests open our pages; installed where apt-get and the rights for it are there
+	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && \
+		echo "Installing Debian's chromium, in which tests open our pages." && apt-get -qq update && \
+		apt-get -qq install --yes --no-install-recommends chromium > /dev/null; } || \
+		echo "No chromium (apt-get install chromium): tests/test_pages.py opens no page in a browser."
 
 test-slow: $(READY)  ## the checks that take minutes
 	$(BIN)/python -m pytest -n 2 -m slow
