@@ -54,7 +54,7 @@ bench: $(READY)  ## speeds, as ratios within one run
 	$(BIN)/python benchmarks/kaggle_layout.py
 
 fuzz: $(READY)  ## 1,000 random plans against a truth that shares nothing with the accounting, into docs/fuzz_last.md
-	$(BIN)/python -m fuzz.plans --plans 1000 --output docs/fuzz_last.md
+	$(BIN)/python -m fuzz.plans --plans 1000 --jobs 2 --output docs/fuzz_last.md
 
 audit-power: $(READY)  ## what the audit says of releases that are broken and of sound ones, into docs/audit_power.md
 	$(BIN)/python docs/audit_power.py

@@ -402,8 +402,15 @@ def simplex(plan: Json, tolerance: float) -> tuple[Lines, Any]:
     if mechanism["kind"] == "interval":
         inner = bin_edges(mechanism)
         edges = np.concatenate([inner, np.minimum(inner + 2 * tolerance, 1.0)])
+
+    def span(u: Array) -> tuple[Array, Array]:
+        return np.zeros(u.shape), u
+
+    comb = mechanism["kind"] == "comb"
+    if comb:
+        edges = _bends(mechanism, edges, [0.0, 1.0], span, 2 * tolerance, most=_MOST_BENDS)
     lines = Lines(
-        span=lambda u: (np.zeros(u.shape), u),
+        span=span,
         density=density,
         knots=lambda u: np.zeros((len(u), 0)),
         cuts=np.array([1.0]) if count == 2 else np.unique(np.clip(np.concatenate([edges, [0.0, 1.0]]), 0, 1)),
@@ -412,5 +419,6 @@ def simplex(plan: Json, tolerance: float) -> tuple[Lines, Any]:
         flat=True,
         unimodal=True,
         mass=None,
+        crooked=comb,
     )
     return lines, point

@@ -14,7 +14,9 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +79,21 @@ def examine(spec: dict[str, Any], *, plan_seconds: int = 8, check_seconds: int =
     return ("undecided" if found.undecided else "checked"), method, sentence
 
 
+def _examined(specs: list[dict[str, Any]], seconds: int, jobs: int) -> Iterator[tuple[str, str, str, float]]:
+    """What is found of each, in order, and how long it took."""
+    timed = partial(_timed, seconds)
+    if jobs == 1:
+        yield from map(timed, specs)
+        return
+    with ProcessPoolExecutor(jobs) as pool:
+        yield from pool.map(timed, specs)
+
+
+def _timed(seconds: int, spec: dict[str, Any]) -> tuple[str, str, str, float]:
+    start = time.time()
+    return *examine(spec, plan_seconds=seconds, check_seconds=4 * seconds), time.time() - start
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Check random plans and print a table by family and method."""
     parser = argparse.ArgumentParser(prog="fuzz.plans", description=__doc__)
@@ -88,6 +105,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--hard", action="store_true", help="narrow peaks and heavy tails only, not every sixth time")
     parser.add_argument("--case", help="one problem as JSON, as printed for a violation")
     parser.add_argument("--stored", action="store_true", help="the stored cases instead of random ones")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that share the work (default 1)")
     parser.add_argument("--output", help="also write the table to this file (Markdown)")
     parser.add_argument("--verbose", action="store_true", help="print every plan")
     given = parser.parse_args(arguments)
@@ -103,16 +121,14 @@ def main(arguments: list[str] | None = None) -> int:
     began = time.time()
     counts: Counter[tuple[str, str, str]] = Counter()
     wrong = []
-    for number, spec in enumerate(specs, given.first):
-        start = time.time()
-        state, method, sentence = examine(spec, plan_seconds=given.seconds, check_seconds=4 * given.seconds)
+    for number, (spec, (state, method, sentence, took)) in enumerate(
+        zip(specs, _examined(specs, given.seconds, given.jobs), strict=True), given.first
+    ):
         counts[spec["family"]["name"], method, state] += 1
         if state == "violated":
             wrong.append(f"{sentence}: `{json.dumps(spec)}`")
         if given.verbose or given.case or state not in ("checked", "refused"):
-            print(
-                f"{number} {state} {spec['family']['name']} {method} {time.time() - start:.1f}s: {sentence}", flush=True
-            )
+            print(f"{number} {state} {spec['family']['name']} {method} {took:.1f}s: {sentence}", flush=True)
             if state != "checked":
                 print(f"    python -m fuzz.plans --case '{json.dumps(spec)}'", flush=True)
     text = _table(counts, given, time.time() - began)

@@ -250,3 +250,14 @@ def test_the_command_counts_and_ends_with_1_on_a_violation(capsys, monkeypatch):
     monkeypatch.setattr("fuzz.plans.examine", lambda spec, **_: ("violated", "auto", "too low"))
     assert main(["--plans", "1", "--only", "categorical"]) == 1
     assert "--case" in capsys.readouterr().out
+
+
+def test_a_comb_of_a_share_with_many_blocks_is_integrated_between_its_bends():
+    # equal blocks looked alike to both levels of the quadrature, which called a right risk 1e-6 too low
+    spec = {
+        "family": {"name": "categorical", "labels": [f"p{i}" for i in range(10)]},
+        "plan": {"max_risk": 0.2981, "method": "auto", "robust_to": [0.0005245, 0.003147]},
+        "secret": {"kind": "fraction", "category": "p1"},
+        "tolerance": 0.001049,
+    }
+    assert examine(spec)[0] == "checked"
