@@ -179,7 +179,7 @@ def audit(
     seed : int, optional
         To repeat an audit exactly.
     progress : callable, optional
-        Told of progress.
+        Called with what is done, rows just done, and rows in all where that is known.
     """
     chosen = _chosen(attackers)
     if isinstance(trials, bool) or not isinstance(trials, int) or not LEAST_TRIALS <= trials <= _NEVER:

@@ -65,7 +65,7 @@ def frontier(
     problem : Problem
         For the methods on a grid (all but ``"interval"`` and ``"comb"``) a problem with one uncertain parameter.
     methods : sequence of str, optional
-        Some of ``FRONTIER_METHODS``; ``"dynamic"`` and ``"greedy"`` unless told, or where there is no grid
+        Some of ``FRONTIER_METHODS``; ``"dynamic"`` and ``"greedy"`` by default, or where there is no grid
         ``"interval"`` and ``"comb"``.
     grid : int, optional
         Cells of the parameter range; by default 800, 400 for layers and combs, 240 for ``"optimal"``, which is never

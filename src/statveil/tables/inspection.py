@@ -95,7 +95,7 @@ def inspect(
     column : str, optional
         One column; all if left out.
     progress : callable, optional
-        Told of progress.
+        Called with what is done, rows just done, and rows in all where that is known.
     """
     if isinstance(table, str | os.PathLike):
         file = open_table(table)

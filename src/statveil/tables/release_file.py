@@ -30,7 +30,7 @@ from statveil.work_folder import empty, work_folder, work_folder_of
 __all__ = ["Stage", "release_file"]
 
 Stage = Callable[[str, int, int | None], None]
-"""Told of progress: what is done (reading, writing), rows just done, rows in all where that is known."""
+"""Called with progress: what is done (reading, writing), rows just done, rows in all where that is known."""
 
 
 def release_file(
@@ -71,7 +71,7 @@ def release_file(
     protect : collection of path
         Other files that must not be written over, such as the plan's.
     progress : callable, optional
-        Told of progress.
+        Called with what is done, rows just done, and rows in all where that is known.
     """
     place, out = Path(source), Path(target)
     before = fingerprint(place)
