@@ -136,7 +136,7 @@ def test_poisson_share_keeps_precision(rate: float, k: int) -> None:
         assert abs(mpmath.mpf(float(Poisson().pmf(k, {"rate": rate}))) / exact - 1) < 1e-12
 
 
-@pytest.mark.parametrize(("n", "p", "k"), [(1_000_000, 0.3, 300_100), (20, 1e-4, 3), (100, 0.999, 97), (1, 0.3, 1)])
+@pytest.mark.parametrize(("n", "p", "k"), [(100_000, 0.3, 30_100), (20, 1e-4, 3), (100, 0.999, 97), (1, 0.3, 1)])
 def test_binomial_share_keeps_precision(n: int, p: float, k: int) -> None:
     with mpmath.workdps(40):
         exact = mpmath.binomial(n, k) * mpmath.mpf(p) ** k * (1 - mpmath.mpf(p)) ** (n - k)
@@ -266,9 +266,9 @@ def test_category_index_reads_numbers_and_stops_at_the_trials() -> None:
         Binomial(trials=3).category_index(4)
 
 
-@pytest.mark.parametrize("trials", [0, -3, 2.5, 3.0, True, "3", None])
+@pytest.mark.parametrize("trials", [0, -3, 2.5, 3.0, True, "3", None, 100_001])
 def test_trials_must_be_a_whole_number(trials: Any) -> None:
-    with pytest.raises(ProblemError, match=r"whole number from 1 up. Got"):
+    with pytest.raises(ProblemError, match=r"whole number from 1 to 100,000. Got"):
         Binomial(trials=trials)
 
 
