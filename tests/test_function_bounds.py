@@ -115,7 +115,7 @@ def functions(draw):
     return lambda t: np.interp(t, places, heights) ** bend + 0.0 * t
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(functions(), st.sampled_from(["dynamic", "greedy", "layered"]), st.floats(0.01, 0.2), st.booleans())
 def test_random_functions_are_never_below_the_attacker(function, method, part, normal):
     eps = part * float(np.ptp(function(np.linspace(1, 9, 4001))))
