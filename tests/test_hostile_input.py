@@ -74,6 +74,8 @@ DIGITS = "1" * 5000
         (["plan", "--family", "categorical", "--labels", "a,\udc80", "--secret", "fraction:a", "--tolerance", "0.1",
           "--max-risk", "0.5"], ["UTF-8"]),
         (["plan", *ASK, "--max-risk", "0.2", "-o", "a" * 300], ["too long"]),
+        (["plan", *ASK, "--max-risk", "0.2", "--known", f"heaps={'/'.join(map(str, range(1, 2000)))}"], ["step"]),
+        (["plan", *ASK[:2], "--prior", "mean=0:1e-320", *ASK[4:], "--max-risk", "0.2"], ["wide"]),
         (["release", "plan.json", "in.csv", "a" * 300 + ".csv", "--column", "v"], ["too long"]),
         (["plan", "--family", "binomial", "--trials-per-draw", "1000000000000", "--prior", "p=0.1:0.9", "--secret",
           "mean", "--tolerance", "1", "--max-risk", "0.2"], ["100,000"]),
@@ -132,6 +134,19 @@ def test_output_that_cannot_be_written(place):
     command = 'exec "$0" -m statveil list >&-'
     done = subprocess.run(["sh", "-c", command, sys.executable], cwd=place, timeout=SECONDS, capture_output=True)
     one_sentence(done, "closed")
+
+
+def test_a_pipe_that_nobody_reads_is_no_output(place, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    one_sentence(statveil("plan", *ASK, "--max-risk", "0.2", "-o", tmp_path / "pipe", cwd=place), "cannot write")
+
+
+def test_a_mechanism_along_nothing_that_the_family_has_is_refused(place, tmp_path):
+    plan = json.loads((place / "plan.json").read_text())
+    assert plan["mechanism"]["along"] == "mean"
+    plan["mechanism"]["along"] = ESCAPE
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    one_sentence(statveil("apply", tmp_path / "plan.json", "--at", "mean=100", cwd=place), "coordinate")
 
 
 def test_an_unexpected_error_has_a_code_of_its_own(place):

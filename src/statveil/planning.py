@@ -260,6 +260,8 @@ class Plan:
         names = {param.name for param in problem.family.params}
         if not mechanism.parameters <= names:
             raise ProblemError(f"the mechanism speaks of parameters that {problem.family.name!r} does not have.")
+        if getattr(mechanism, "along", None) not in (None, *names, *getattr(problem.family, "coordinates", ())):
+            raise ProblemError(f"the mechanism runs along a coordinate that {problem.family.name!r} does not have.")
         methods = [name for name in METHODS if name != "auto"]
         if data["mode"] not in MODES or data["method"] not in methods or data["risk_kind"] not in RISK_KINDS:
             raise ProblemError("its mode, method or kind of risk is none that this version knows.")

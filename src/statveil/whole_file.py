@@ -23,7 +23,10 @@ def write_whole(path: str | os.PathLike[str], content: bytes, *, private: bool =
     target = Path(os.path.realpath(path))
     try:
         if is_special(target):
-            with target.open("wb") as device:
+            # a pipe that nobody reads is an error, not something to wait for
+            with os.fdopen(os.open(target, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0)), "wb") as device:
+                if hasattr(os, "set_blocking"):
+                    os.set_blocking(device.fileno(), True)
                 device.write(content)
             return
         if target.is_dir():

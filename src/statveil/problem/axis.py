@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError, unknown_name
-from statveil.numbers import number
+from statveil.numbers import LARGEST, number
 from statveil.problem.domain import Param
 
 __all__ = ["AXES", "Axis", "axis_from_json", "check_finite_range"]
@@ -129,4 +129,7 @@ def check_finite_range(what: str, low: float, high: float) -> tuple[float, float
     if low >= high:
         state = "reversed" if low > high else "empty"
         raise ProblemError(f"the range of {what} is {state}. Got {low:g}:{high:g}; write the smaller end first.")
+    if high - low < 1 / LARGEST:
+        least = f"must be at least {1 / LARGEST:g} wide"
+        raise ProblemError(f"the range of {what} {least}. Got {low:g}:{high:g}; change the unit.")
     return low, high

@@ -76,7 +76,7 @@ class Structure:
         if not periods:
             return None
         whole = math.lcm(*(period.denominator for period in periods))
-        return float(Fraction(math.lcm(*(int(period * whole) for period in periods)), whole))
+        return float(Fraction(min(math.lcm(*(int(period * whole) for period in periods)), 10**200 * whole), whole))
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object from which :meth:`from_json` makes the same structure."""
