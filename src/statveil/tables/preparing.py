@@ -106,7 +106,7 @@ def prepare(
             return copies
         in_order = [] if shuffled or "order" in accepted else find_order(plan.mode, order)
         rows = None if beside is None or "groups" in accepted else beside(labels)
-        return [*copies, *in_order, *([] if rows is None else _groups(plan, order, rows))]
+        return [*copies, *in_order, *([] if rows is None else _groups(plan, order, rows, shuffled=shuffled))]
 
     counts: Counts | None = None
     if labels is not None:
@@ -245,9 +245,9 @@ def _few_rows(plan: Plan, rows: int) -> list[Finding]:
     return [Finding(name="few-rows", values=(), flag="", says=says)]
 
 
-def _groups(plan: Plan, order: Order, rows: Beside) -> list[Finding]:
+def _groups(plan: Plan, order: Order, rows: Beside, *, shuffled: bool) -> list[Finding]:
     """Whether another column tells the rows, where there are others."""
-    others = Others(categories=plan.mode == "category")
+    others = Others(categories=plan.mode == "category", shuffled=shuffled)
     for values, columns in rows:
         if not columns:
             return []

@@ -13,6 +13,7 @@ from polars.exceptions import PolarsError
 
 from statveil.errors import ColumnError
 from statveil.tables.blocks import Array
+from statveil.tables.empty_cells import emptied
 
 __all__ = ["ColumnType", "codes_of", "column_type", "from_codes", "from_numbers", "label_values", "numbers_of"]
 
@@ -105,7 +106,7 @@ def from_numbers(original: pl.Series, released: Array, *, whole: bool) -> pl.Ser
         raise _does_not_fit(original, "a wider type, or measure it in a larger unit,")
     kept = original if fresh.dtype == dtype else original.cast(fresh.dtype)
     mask = pl.Series(touched)
-    return fresh.zip_with(mask, kept).alias(original.name)
+    return fresh.zip_with(mask, emptied(kept)).alias(original.name)
 
 
 def _decimal(original: pl.Series, released: Array, touched: NDArray[np.bool_]) -> pl.Series:
@@ -189,11 +190,11 @@ def from_codes(original: pl.Series, before: Array, after: Array, labels: Sequenc
     """The column with the rows relabelled whose category changed; all others are the original's."""
     changed = np.isfinite(before) & (before != after)
     if not changed.any():
-        return original
+        return emptied(original)
     values = label_values(labels, original.dtype)
     if isinstance(original.dtype, pl.Enum) and not set(values) <= set(original.dtype.categories):
         raise ColumnError(f"column {original.name!r} is an Enum without all of the plan's categories; cast it to text.")
     fresh = values.gather(np.where(changed, after, 0).astype(np.int64))
     if original.dtype in (pl.Categorical, pl.Enum):
         fresh = fresh.cast(original.dtype)
-    return fresh.zip_with(pl.Series(changed), original).alias(original.name)
+    return fresh.zip_with(pl.Series(changed), emptied(original)).alias(original.name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import polars as pl
 
+from statveil.tables.empty_cells import emptied_frame
 from statveil.tables.files.columnar import ColumnarFile
 
 __all__ = ["IpcFile"]
@@ -28,6 +29,11 @@ class IpcFile(ColumnarFile):
     def _read(self, column: str | None) -> Iterator[pl.DataFrame]:
         with _not_mapped():
             yield from super()._read(column)
+
+    def _sink_rows(
+        self, frames: Iterator[pl.DataFrame], target: Path, column: str, whole: bool, labels: Sequence[str] | None
+    ) -> None:
+        super()._sink_rows(map(emptied_frame, frames), target, column, whole, labels)
 
     def _sink(self, frame: pl.LazyFrame, target: Path) -> None:
         # the oldest layout and Feather's own compression: what every reader of such files understands

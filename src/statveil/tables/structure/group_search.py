@@ -58,8 +58,8 @@ class Others:
     the table itself.
     """
 
-    def __init__(self, *, categories: bool) -> None:
-        self._categories = categories
+    def __init__(self, *, categories: bool, shuffled: bool = False) -> None:
+        self._categories, self._shuffled = categories, shuffled
         self._columns: dict[str, tuple[_Kept, _Kept]] = {}
         self._rows = 0
 
@@ -99,7 +99,10 @@ class Others:
         keys, order, values = samples[-1]
         known = np.isfinite(order)
         if len(np.unique(order[known])) > 2:
-            values = values[known][np.argsort(order[known], kind="stable")]
+            # rows that will be shuffled stand in no order where the other column has one value
+            ties = np.random.default_rng(0).permutation(int(known.sum())) if self._shuffled else None
+            at = np.argsort(order[known], kind="stable") if ties is None else np.lexsort((ties, order[known]))
+            values = values[known][at]
             in_order = told_by_order(scores_of(values, categories=self._categories), level=level / 2)
             share = max(share, in_order if in_order >= least else 0.0)
         return Told(name=name, share=share, equal=same)
