@@ -747,3 +747,17 @@ def test_the_command_line_shuffles_and_names_what_it_refuses(tmp_path, monkeypat
     assert told["shuffled"] is True
     assert any("--record" in note for note in told["notes"])  # the order is the seed's too
     assert sv.verify_file("out.csv").ok
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_column_of_few_values_that_tells_nothing_does_not_stop_a_shuffled_release(seed):
+    # rows of one age stood in the order of the table, which is sorted: what is shuffled has no such order
+    rng = np.random.default_rng(seed)
+    table = pl.DataFrame({"x": np.sort(rng.poisson(8, 600)), "age": rng.integers(20, 65, 600)})
+    with pytest.raises(sv.StructureError, match="order"):
+        sv.release(PLANS["unit"], table, column="x", accept=("heaps", "misfit"))
+    sv.release(PLANS["unit"], table, column="x", shuffle=True, accept=("heaps", "misfit"))
+    # positive control: an age that follows the column is still found
+    told = table.with_columns(age=pl.col("x") // 2 + rng.integers(0, 2, 600))
+    with pytest.raises(sv.StructureError, match="age"):
+        sv.release(PLANS["unit"], told, column="x", shuffle=True, accept=("heaps", "misfit"))
