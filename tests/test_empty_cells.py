@@ -66,6 +66,7 @@ def test_a_column_in_memory_carries_nothing_under_its_empty_cells(library):
 def test_what_is_in_the_cells_stays():
     frame = pl.DataFrame(
         {
+            "": [[1, None], None, []],
             "whole": [1, None, 3], "text": [None, "b", "c"], "yes": [True, None, False], "none": [None, None, None],
             "lists": [[1, None], None, []], "inner": [{"a": 1}, None, {"a": None}], "day": [None, 1, 2],
         },

@@ -22,6 +22,7 @@ from statveil.tables.blocks import Array
 from statveil.tables.structure.alongside import Alongside
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import Beside
+from statveil.tables.structure.row_search import holds_values
 from statveil.tables.structure.ties import FORMS, JOINTS, Tie, fitted
 
 __all__ = ["Change", "find_changes", "find_copies", "find_ties"]
@@ -62,6 +63,12 @@ def find_copies(rows: Beside) -> list[Finding]:
     sample = Alongside.of(rows)
     ties = find_ties(sample.values, sample.numbers, breaks=sample.breaks)
     told = [" with ".join(map(repr, tie.columns)) for tie in ties]
+    tied = {name for tie in ties for name in tie.columns}
+    told += [
+        repr(name)
+        for name, column in sample.numbers.items()
+        if name not in tied and holds_values(sample.values, column)
+    ]
     told += [
         repr(name)
         for name, keys in sample.labels.items()
@@ -71,8 +78,9 @@ def find_copies(rows: Beside) -> list[Finding]:
         return []
     names = ", ".join(told[:5]) + (f" and {len(told) - 5} more" if len(told) > 5 else "")
     says = (
-        f"other columns tell its values ({names}): a copy in another form or with errors, a flag or label for a range "
-        "of values, a running total, or several that make a sum or product. They stay as they are, and show how far "
+        f"other columns tell its values ({names}): a copy in another form or with errors, in some rows or a row "
+        "further on, a flag or label for a range of values, averages or totals of groups, a running total, or several "
+        "that make a sum or product. They stay as they are, and show how far "
         "the column moves; drop them, or work them out anew from the released column."
     )
     return [Finding(name="copies", values=(), flag="", says=says)]

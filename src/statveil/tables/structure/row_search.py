@@ -1,0 +1,79 @@
+"""Whether another column holds some of the values: in a few rows, a row further on, or as averages of groups."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from statveil.tables.blocks import Array
+
+__all__ = ["holds_values"]
+
+_LEAST_ROWS = 10
+_EQUAL = 3  # rows with one difference or quotient to all digits: among continuous values no accident
+_DISTINCT = 0.95
+_FINE = 1e-10  # of the spread: differences nearer than that are one
+_LAGS = (1, 2, 3)
+_GROUPS, _SHARE = 3, 0.5  # groups, and the share of the rows in groups whose average or total the column is
+_MEAN_FINE = 1e-4  # of the spread, or of a total: averages are often written to a few digits
+
+
+def holds_values(values: Array, column: Array) -> bool:
+    """Whether some rows of a column are the other's values, in whatever row, or averages or totals of its groups.
+
+    All rows of a shifted or scaled column move alike, so one difference or quotient that three rows share to the last
+    digit is the shift or the factor itself. Values on a lattice share many by chance: they are not looked at.
+
+    Parameters
+    ----------
+    values, column : array
+        The released column and another one, row by row; NaN where a row has no number.
+    """
+    known = np.isfinite(values) & np.isfinite(column)
+    x, y = values[known], column[known]
+    if len(x) < _LEAST_ROWS or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return False
+    if _averages(x, y):
+        return True
+    if len(np.unique(x)) < _DISTINCT * len(x):
+        return False
+    pairs = [(values, column)]
+    pairs += [pair for lag in _LAGS for pair in ((values[:-lag], column[lag:]), (values[lag:], column[:-lag]))]
+    return any(_share_one(*pair) for pair in pairs)
+
+
+def _share_one(values: Array, column: Array) -> bool:
+    """Whether three rows share a difference or quotient, though no rows of other pairs do."""
+    known = np.isfinite(values) & np.isfinite(column)
+    x, y = values[known], column[known]
+    if len(x) < _LEAST_ROWS:
+        return False
+    return any(
+        _fullest(x, y, ratio=ratio) >= _EQUAL and all(_fullest(np.roll(x, far), y, ratio=ratio) == 1 for far in (5, 17))
+        for ratio in (False, True)
+    )
+
+
+def _fullest(x: Array, y: Array, *, ratio: bool) -> int:
+    """How many rows at most share one difference, or one quotient."""
+    with np.errstate(all="ignore"):
+        rest = np.log(np.abs(y / x)) if ratio else (y - x) / float(np.std(x))
+    rest = np.sort(rest[np.isfinite(rest)])
+    if len(rest) < _LEAST_ROWS:
+        return 1
+    return int(np.max(np.searchsorted(rest, rest + _FINE, side="right") - np.arange(len(rest))))
+
+
+def _averages(x: Array, y: Array) -> bool:
+    """Whether rows with one value of the column have that value as their average, or as their total."""
+    _, group, counts = np.unique(y, return_inverse=True, return_counts=True)
+    several = counts > 1
+    if np.count_nonzero(several) < _GROUPS or counts[several].sum() < _SHARE * len(x):
+        return False
+    level, total = np.zeros(len(counts)), np.bincount(group, weights=x)
+    level[group] = y
+    near = np.abs(total / counts - level) <= _MEAN_FINE * float(np.std(x))
+    whole = np.abs(total - level) <= _MEAN_FINE * np.abs(total)
+    return any(
+        np.count_nonzero(told & several) >= _GROUPS and counts[told & several].sum() >= _SHARE * len(x)
+        for told in (near, whole)
+    )
