@@ -273,3 +273,14 @@ def test_wide_ranges_are_released_and_pass_their_own_verify(place, tmp_path, hig
     assert statveil("verify", "out.csv", cwd=tmp_path).returncode == 0
     values = set((tmp_path / "out.csv").read_text().splitlines()[1:])
     assert len(values) == 300
+
+
+@pytest.mark.parametrize("step", [0.5, 2.0, 5.0])
+def test_a_declared_step_that_the_mechanism_does_not_move_by_is_refused(place, tmp_path, step):
+    # the risk counts guesses on the mechanism's lattice; the column would lie on another one
+    made = statveil("plan", *ASK, "--max-risk", "0.2", "--known", "step=1", "-o", tmp_path / "plan.json", cwd=place)
+    assert made.returncode == 0
+    plan = json.loads((tmp_path / "plan.json").read_text())
+    plan["problem"]["known"]["step"] = step
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    one_sentence(statveil("apply", tmp_path / "plan.json", "--at", "mean=100", cwd=place), "declared steps")

@@ -64,6 +64,8 @@ def _contradictions(plan: Plan) -> list[str]:
     how = treatment(problem)
     if mode_of(problem, how.kind, direction_of(mechanism)) != plan.mode:
         found.append("its mode does not keep the declared structure")
+    if isinstance(mechanism, Interval) and mechanism.step != (how.step if how.kind == "lattice" else None):
+        found.append("it does not move by the declared steps")  # guesses would be counted on another lattice
     return found
 
 
