@@ -522,8 +522,8 @@ STOPPED = """
     from statveil.cli.main import run
     from statveil.tables.maps.affine import Affine
     number = getattr(signal, sys.argv.pop(1))
-    if number != signal.SIGINT:
-        signal.signal(number, signal.SIG_DFL)  # tests run under nohup would hand on that it is ignored
+    if number == signal.SIGHUP:
+        signal.signal(number, signal.SIG_DFL)  # tests that run under nohup hand on that it is ignored
     block = Affine.block
     def stop(self, values, index):
         if index == 1:
