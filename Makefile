@@ -35,7 +35,7 @@ test-faults: $(READY)  ## every step of a release interrupted once, for each for
 
 test-oldest:  ## the tests with the lowest version of every dependency that pyproject.toml allows
 	$(PYTHON) -m venv build/oldest
-	$(PYTHON) benchmarks/oldest_versions.py > build/oldest/constraints.txt
+	$(PYTHON) tests/oldest_versions.py > build/oldest/constraints.txt
 	build/oldest/bin/python -m pip install --quiet --disable-pip-version-check -c build/oldest/constraints.txt -e '.[dev]'
 	build/oldest/bin/python -m pytest -n 2 -p no:cacheprovider
 

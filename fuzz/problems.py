@@ -75,12 +75,8 @@ def random_spec(rng: Generator, only: str | None = None, *, hard: bool | None = 
         else:
             spec["prior"][parameter] = _axis(str(rng.choice(kinds)), low, high, rng)
     spec["prior"] = {parameter: spec["prior"][parameter] for parameter in PARAMETERS[name]}
-    for _ in range(20):  # a secret that the prior leaves open
-        spec["secret"] = own or _secret(name, spec, rng)
-        reach = _reach(spec, ranges)
-        if reach > 1e-6:
-            break
-    else:
+    reach = _ask(spec, ranges, own, rng)
+    if reach is None:
         return random_spec(rng, only)
     spec["tolerance"] = _round(reach * 10 ** rng.uniform(-4 if len(free) == 1 else -3, -0.4))
     if name in ("binomial", "geometric", "poisson") and own is None and rng.random() < 0.35:
@@ -88,6 +84,16 @@ def random_spec(rng: Generator, only: str | None = None, *, hard: bool | None = 
     _structure(spec, rng)
     _target(spec, rng, reach, len(free))
     return spec
+
+
+def _ask(spec: Spec, ranges: Any, own: Any, rng: Generator) -> float | None:
+    """Give the problem a secret that its prior leaves open, and say how far that reaches; None if none is found."""
+    for _ in range(20):
+        spec["secret"] = own or _secret(spec["family"]["name"], spec, rng)
+        reach = _reach(spec, ranges)
+        if reach > 1e-6:
+            return reach
+    return None
 
 
 def _hard(rng: Generator, only: str | None) -> Spec:
@@ -117,12 +123,8 @@ def _hard(rng: Generator, only: str | None) -> Spec:
         spec["prior"][parameter] = value if kind == "known" else _axis(kind, low, high, rng)
     spec["prior"] = {parameter: spec["prior"][parameter] for parameter in PARAMETERS[name]}
     free = sum(axis["kind"] != "known" for axis in spec["prior"].values())
-    for _ in range(20):
-        spec["secret"] = own or _secret(name, spec, rng)
-        reach = _reach(spec, ranges)
-        if reach > 1e-6:
-            break
-    else:
+    reach = _ask(spec, ranges, own, rng)
+    if reach is None:
         return _hard(rng, only)
     spec["tolerance"] = _round(reach * 10 ** rng.uniform(-5 if rng.random() < 0.3 else -3, -0.7))
     if rng.random() < 0.3:

@@ -71,7 +71,9 @@ def test_a_column_that_merely_goes_with_it_is_released(name):
     for seed in range(10):
         rng = np.random.default_rng([seed, *name.encode()])
         x = pay(rng)
-        sv.release(PLAN, pl.DataFrame({"x": x, "other": beside(name, x, rng)}), column="x")
+        released = sv.release(PLAN, pl.DataFrame({"x": x, "other": beside(name, x, rng)}), column="x")
+        assert np.ptp(released["x"].to_numpy() - x) < 1e-6  # by one number, which is not 0
+        assert abs(float(released["x"].mean()) - x.mean()) > 1e-3
 
 
 def test_what_a_column_that_holds_values_gives_away():

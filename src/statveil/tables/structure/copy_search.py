@@ -151,16 +151,22 @@ def _glance(rows: int) -> slice:
     return slice(None, None, max(1, rows // _GLANCE))
 
 
-def _copied(values: Array, column: Array) -> bool:
-    """Whether a column is the other one in a usual form, or rises or falls with it exactly, up to rounding."""
+def _alike(values: Array, column: Array, least: float) -> tuple[Array, Array] | None:
+    """The rows known in both, if a glance at their ranks says that they may be copies: most columns are none."""
     known = _known(values, column)
     if known is None:
-        return False
+        return None
     x, y = known
     look = _glance(len(x))
-    # a glance first: most columns are no copies, and sorting them all takes time
-    if _by_rank(x[look], y[look]) < 0.9:
+    return known if _by_rank(x[look], y[look]) >= least else None
+
+
+def _copied(values: Array, column: Array) -> bool:
+    """Whether a column is the other one in a usual form, or rises or falls with it exactly, up to rounding."""
+    alike = _alike(values, column, 0.9)
+    if alike is None:
         return False
+    x, y = alike
     return _in_form(x, y) >= _CLOSE or _by_rank(x, y) >= _EXACT
 
 
@@ -170,13 +176,10 @@ def _loose(values: Array, column: Array) -> bool:
     Errors of single rows average out, so what counts is whether the relation is known: it is for near copies, and for
     multiples, which have a single number (a rate, a unit). Columns that merely go together are left alone.
     """
-    known = _known(values, column)
-    if known is None:
+    alike = _alike(values, column, 0.7)
+    if alike is None:
         return False
-    x, y = known
-    look = _glance(len(x))
-    if _by_rank(x[look], y[look]) < 0.7:
-        return False
+    x, y = alike
     near = _by_rank(x, y)
     if near < np.tanh(_SURE / np.sqrt(max(len(x) - 3, 1))):
         return False
