@@ -9,7 +9,6 @@ import numpy as np
 
 from statveil import accounting
 from statveil.baseline import risk_without_release
-from statveil.design.comb import KNIFE
 from statveil.design.treatment import mode_of, treatment
 from statveil.errors import StatveilError
 from statveil.mechanisms.cells import Cells
@@ -18,9 +17,7 @@ from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.mechanism import Mechanism
 from statveil.mechanisms.partition import Partition
 from statveil.mechanisms.scaling import Scaling
-from statveil.planning import Plan, direction_of
-from statveil.problem.prior import Box
-from statveil.problem.problem import Problem
+from statveil.planning import Plan
 from statveil.published import published_bound
 from statveil.theory.gamma import gamma
 from statveil.theory.limits import least_distortion
@@ -50,7 +47,7 @@ def _contradictions(plan: Plan) -> list[str]:
         found.append("its risk is not of the kind that it says")
     if abs(accounting.distortion(problem, mechanism) - plan.distortion) > 1e-6 * max(plan.distortion, 1e-300):
         found.append("its distortion is not that of its mechanism")
-    if not _covers(problem, mechanism):
+    if not mechanism.covers(problem):
         found.append("its bins do not cover the prior")
     found += _implausible(plan)
     if plan.robust_to is not None:
@@ -62,9 +59,9 @@ def _contradictions(plan: Plan) -> list[str]:
     if blind is not None and abs(min(risk_without_release(problem), plan.risk) - blind) > 1e-6 * max(blind, 1e-9):
         found.append("its risk without a release is not that of its problem")
     how = treatment(problem)
-    if mode_of(problem, how.kind, direction_of(mechanism)) != plan.mode:
+    if mode_of(problem, how.kind, mechanism.moves) != plan.mode:
         found.append("its mode does not keep the declared structure")
-    if isinstance(mechanism, Interval) and mechanism.step != (how.step if how.kind == "lattice" else None):
+    if mechanism.step != (how.step if how.kind == "lattice" else None):
         found.append("it does not move by the declared steps")  # guesses would be counted on another lattice
     return found
 
@@ -72,9 +69,11 @@ def _contradictions(plan: Plan) -> list[str]:
 def _borne_out(stated: float, found: accounting.Risk, mechanism: Mechanism) -> bool:
     """Whether a stated risk is at least the one found; earlier versions may have rounded up by more.
 
-    A comb's target counts as met up to a hair (:data:`KNIFE`), and quadrature may end in other digits elsewhere.
+    A comb's target counts as met up to its ``hair``, and quadrature may end in other digits elsewhere.
     """
-    below = KNIFE - 1 + 1e-9 if isinstance(mechanism, Comb) else 1e-9 if found.kind == "exact" else 1e-6
+    below = 1e-9 if found.kind == "exact" else 1e-6
+    if mechanism.hair > 1:
+        below = mechanism.hair - 1 + 1e-9
     return math.isfinite(found.value) and found.value * (1 - below) <= stated + 1e-15
 
 
@@ -123,21 +122,3 @@ def _implausible(plan: Plan) -> list[str]:
     if not isinstance(plan.mechanism, _KINDS[plan.method]):
         found.append("its method does not make such mechanisms")
     return found
-
-
-def _covers(problem: Problem, mechanism: Mechanism) -> bool:
-    """Whether the bins of one parameter begin and end where the prior does."""
-    if isinstance(mechanism, Comb):
-        return mechanism.keep == problem.support
-    if isinstance(mechanism, Partition | Cells):
-        name, low, high = mechanism.parameter, mechanism.edges[0], mechanism.edges[-1]
-    elif isinstance(mechanism, Interval) and list(mechanism.coordinate.values()) == [1.0]:
-        (name,) = mechanism.coordinate
-        low, high = mechanism.bins.low, mechanism.bins.high
-    else:
-        return True
-    start, stop = (
-        (0.0, 1.0) if not isinstance(problem.prior, Box) else (problem.box.axes[name].low, problem.box.axes[name].high)
-    )
-    slack = 1e-9 * max(abs(start), abs(stop))
-    return abs(low - start) <= slack and abs(high - stop) <= slack

@@ -14,20 +14,15 @@ from statveil import accounting
 from statveil.baseline import risk_without_release
 from statveil.design.cell_methods import Certified
 from statveil.design.choose import METHODS, choose
-from statveil.design.comb import KNIFE
 from statveil.design.numeric import check_grid
 from statveil.design.optimum import least_possible, one_line
 from statveil.design.target import MaxDistortion, MaxRisk, Target, meets, target
 from statveil.design.treatment import mode_of
 from statveil.errors import ProblemError, TargetError, unknown_name
-from statveil.mechanisms.cells import Cells
-from statveil.mechanisms.comb import Comb
-from statveil.mechanisms.interval import Interval
+from statveil.mechanisms.directed import Directed
 from statveil.mechanisms.mechanism import Mechanism, mechanism_from_json
-from statveil.mechanisms.partition import Partition
-from statveil.mechanisms.scaling import Scaling
 from statveil.numbers import check_seed, number, positive
-from statveil.problem.location_scale import Form, LocationScale
+from statveil.problem.location_scale import LocationScale
 from statveil.problem.parameters import checked_parameters
 from statveil.problem.problem import Problem
 from statveil.published import published_bound
@@ -42,7 +37,6 @@ __all__ = [
     "Applied",
     "Limits",
     "Plan",
-    "direction_of",
     "limits",
     "plan",
     "simulate",
@@ -151,12 +145,10 @@ class Plan:
 
         The receiver learns the secret modulo about this spacing.
         """
-        if not isinstance(self.mechanism, Comb):
-            return None
-        return self.mechanism.window * 2 * self.problem.tolerance / self._hit(self.mechanism)
-
-    def _hit(self, mechanism: Comb) -> float:
-        return accounting.hit_window(self.problem, mechanism.direction, self.problem.tolerance)
+        apart, eps = self.mechanism.spacing, self.problem.tolerance
+        return (
+            None if apart is None else apart * 2 * eps / accounting.hit_window(self.problem, self.mechanism.moves, eps)
+        )
 
     @property
     def largest_move(self) -> float:
@@ -166,7 +158,7 @@ class Plan:
         distortion / (2 gamma).
         """
         family, mechanism = self.problem.family, self.mechanism
-        if isinstance(family, LocationScale) and isinstance(mechanism, Interval | Comb):
+        if isinstance(family, LocationScale) and isinstance(mechanism, Directed):
             eps = self.problem.tolerance
             rate = 2 * eps / accounting.hit_window(self.problem, mechanism.direction, eps)
             return self.distortion * rate / float(family.length(mechanism.direction))
@@ -175,14 +167,14 @@ class Plan:
     @property
     def bin(self) -> float | None:
         """Width of the bins along the binned coordinate."""
-        return self.mechanism.bins.width if isinstance(self.mechanism, Interval | Scaling) else None
+        return self.mechanism.bin_width
 
     @property
     def slope(self) -> float | None:
         """The paper's t0 of the bins' direction; ``None`` for a pure shift or a single parameter."""
         family = self.problem.family
-        if isinstance(family, LocationScale) and isinstance(self.mechanism, Interval | Comb):
-            return family.slope_of(self.mechanism.direction) if len(self.problem.box.free) == 2 else None
+        if isinstance(family, LocationScale) and self.mechanism.moves:
+            return family.slope_of(self.mechanism.moves) if len(self.problem.box.free) == 2 else None
         return None
 
     @property
@@ -392,7 +384,7 @@ def plan(
         problem=problem,
         mechanism=mechanism,
         method=chosen.method,
-        mode=mode_of(problem, chosen.how.kind, direction_of(mechanism)),
+        mode=mode_of(problem, chosen.how.kind, mechanism.moves),
         risk=value,
         risk_kind=found.kind,
         published_bound=published_bound(problem, mechanism),
@@ -446,7 +438,7 @@ def _capped(risk: float, goal: Target, mechanism: Mechanism) -> float:
     """The risk, where it is the target up to rounding errors, or the hair of a comb, the target itself."""
     if not isinstance(goal, MaxRisk):
         return risk
-    close = meets(risk, goal) or (isinstance(mechanism, Comb) and risk <= goal.value * KNIFE)
+    close = meets(risk, goal) or risk <= goal.value * mechanism.hair
     return min(risk, goal.value) if close else risk
 
 
@@ -461,13 +453,6 @@ def check_range(value: Any, tolerance: float) -> tuple[float, float]:
             "range, or change the tolerance."
         )
     return low, max(high, tolerance)
-
-
-def direction_of(mechanism: Mechanism) -> Form:
-    """How the mechanism moves parameters."""
-    if isinstance(mechanism, Interval | Comb):
-        return mechanism.direction
-    return {mechanism.parameter: 1.0} if isinstance(mechanism, Partition | Cells) else {}
 
 
 def limits(problem: Problem, *, max_risk: float | None = None, max_distortion: float | None = None) -> Limits:

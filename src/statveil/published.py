@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import singledispatch
 
 import numpy as np
 
@@ -74,11 +75,25 @@ def printed_relaxed_box(window: float, bin: float, binned: Lipschitz, other: Lip
 
 def published_bound(problem: Problem, mechanism: Mechanism) -> float | None:
     """The printed bound at this mechanism's bin and slope, or ``None`` where the paper prints none."""
-    if isinstance(mechanism, Partition):  # Algorithm 1's own risk: a contiguous window, even where the secret turns
-        found = line(problem)
-        edges = np.array(mechanism.edges)
-        return partition_risk(found.curve, found.axis, edges, found.window, contiguous=True)
-    if not isinstance(mechanism, Interval) or mechanism.step is not None:
+    return _printed(mechanism, problem)
+
+
+@singledispatch
+def _printed(mechanism: Mechanism, problem: Problem) -> float | None:
+    return None
+
+
+@_printed.register
+def _(mechanism: Partition, problem: Problem) -> float | None:
+    """Algorithm 1's own risk: a contiguous window, even where the secret turns."""
+    found = line(problem)
+    edges = np.array(mechanism.edges)
+    return partition_risk(found.curve, found.axis, edges, found.window, contiguous=True)
+
+
+@_printed.register
+def _(mechanism: Interval, problem: Problem) -> float | None:
+    if mechanism.step is not None:
         return None
     width, eps, family = mechanism.bins.width, problem.tolerance, problem.family
     if isinstance(family, Categorical):

@@ -15,17 +15,11 @@ import numpy as np
 from numpy.random import Generator
 
 from statveil.errors import StatveilError
-from statveil.mechanisms.interval import Interval
-from statveil.mechanisms.mechanism import Mechanism
-from statveil.mechanisms.partition import Partition
-from statveil.mechanisms.scaling import Scaling
 from statveil.planning import Plan
-from statveil.problem.location_scale import LocationScale, evaluate
+from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box
 from statveil.problem.structure import Structure
-from statveil.problem.support import Support
 from statveil.tables.maps.build import fixed_point
-from statveil.theory.bins import Bins
 
 __all__ = ["can_move", "moved", "moved_onto"]
 
@@ -37,7 +31,7 @@ def can_move(plan: Plan) -> bool:
         isinstance(plan.problem.family, LocationScale)
         and isinstance(box, Box)
         and all(axis.flat or axis.known for axis in box.axes.values())
-        and isinstance(plan.mechanism, Interval | Partition | Scaling)
+        and plan.mechanism.rescaled(1.0, 0.0, dict.fromkeys(box.axes, 0.0)) is not None
         and plan.problem.secret.kind in ("mean", "quantile", "std")
     )
 
@@ -60,6 +54,8 @@ def moved(plan: Plan, factor: float, offset: float, *, structure: bool = True) -
         else (factor * axis.low + start[name], factor * axis.high + start[name])
         for name, axis in problem.box.axes.items()
     }
+    mechanism = plan.mechanism.rescaled(factor, offset, start)
+    assert mechanism is not None
     return replace(
         plan,
         problem=replace(
@@ -68,7 +64,7 @@ def moved(plan: Plan, factor: float, offset: float, *, structure: bool = True) -
             tolerance=factor * problem.tolerance,
             known=_structure(problem.known, factor, offset) if structure else problem.known,
         ),
-        mechanism=_mechanism(plan.mechanism, factor, offset, start),
+        mechanism=mechanism,
         distortion=factor * plan.distortion,
         lower_bound=factor * plan.lower_bound,
         optimum=None,
@@ -89,39 +85,6 @@ def _structure(known: Structure, factor: float, offset: float) -> Structure:
         step=None if known.step is None else factor * known.step,
         atoms=tuple(factor * atom + offset for atom in known.atoms),
         heaps=tuple(factor * heap for heap in known.heaps),
-    )
-
-
-def _mechanism(mechanism: Mechanism, factor: float, offset: float, start: dict[str, float]) -> Mechanism:
-    if isinstance(mechanism, Partition):
-        begin = start[mechanism.parameter]
-        return replace(
-            mechanism,
-            edges=tuple(factor * edge + begin for edge in mechanism.edges),
-            released=tuple(factor * value + begin for value in mechanism.released),
-        )
-    if isinstance(mechanism, Scaling):
-        return replace(mechanism, about=factor * mechanism.about + offset, bins=_bins(mechanism.bins, factor, 0.0))
-    assert isinstance(mechanism, Interval)
-    limits = tuple(
-        (form, factor * bound + float(evaluate(form, {name: start[name] for name in form})))
-        for form, bound in mechanism.keep.limits
-    )
-    begin = float(evaluate(mechanism.coordinate, {name: start[name] for name in mechanism.coordinate}))
-    return replace(
-        mechanism,
-        bins=_bins(mechanism.bins, factor, begin),
-        step=None if mechanism.step is None else factor * mechanism.step,
-        keep=Support(limits=limits),
-    )
-
-
-def _bins(bins: Bins, factor: float, start: float) -> Bins:
-    return Bins(
-        low=factor * bins.low + start,
-        high=factor * bins.high + start,
-        origin=factor * bins.origin + start,
-        width=factor * bins.width,
     )
 
 

@@ -12,11 +12,9 @@ from statveil.auditing.redraw import redrawn
 from statveil.auditing.view import View
 from statveil.comparing.contender import Contender, Hits
 from statveil.comparing.stated import estimated, statistic
-from statveil.mechanisms.comb import Comb
-from statveil.mechanisms.interval import Interval
+from statveil.mechanisms.directed import Directed
 from statveil.planning import Applied, Plan
-from statveil.problem.location_scale import Form, LocationScale, evaluate
-from statveil.problem.support import Support
+from statveil.problem.location_scale import LocationScale, evaluate
 from statveil.rounding import shown_up
 from statveil.tables.blocks import Array, blocks_of
 from statveil.tables.maps.build import build_map
@@ -53,7 +51,7 @@ class Quantization(Contender):
 
     def release(self, column: Array, rng: Generator, place: float) -> Array:
         mechanism, family = self.plan.mechanism, self.plan.problem.family
-        assert isinstance(mechanism, Interval | Comb)
+        assert isinstance(mechanism, Directed)
         assert isinstance(family, LocationScale)
         plan = replace(self.plan, mechanism=laid(mechanism, family, self.stated.params, place))
         return _mapped(plan, column, self.stated.params, self.stated.truth)
@@ -92,32 +90,13 @@ def _mapped(plan: Plan, column: Array, params: dict[str, float], truth: float) -
     return np.concatenate([column_map.block(block, index) for index, block in enumerate(blocks())])
 
 
-def laid(mechanism: Interval | Comb, family: LocationScale, params: dict[str, float], place: float) -> Interval | Comb:
+def laid(mechanism: Directed, family: LocationScale, params: dict[str, float], place: float) -> Directed:
     """The mechanism with its range moved, so that the parameters lie at a ``place`` from 0 to 1 in it.
 
     The range is not moved below what the family allows: no scale becomes 0 or negative.
     """
-    if isinstance(mechanism, Interval):
-        bins = mechanism.bins
-        at, length = float(evaluate(mechanism.coordinate, params)) - bins.low, bins.high - bins.low
-    else:
-        back, ahead = mechanism.keep.extent(params, mechanism.direction)
-        at, length = -float(back), float(ahead - back)
+    at, length = mechanism.room(params)
     shrinks = float(evaluate(family.scale_form, {p.name: mechanism.direction.get(p.name, 0.0) for p in family.params}))
     if shrinks > 0:
         length = min(length, (1 - 1e-9) * float(family.scale(params)) / shrinks)
-    move = at - place * length
-    keep = _moved(mechanism.keep, mechanism.direction, move)
-    if isinstance(mechanism, Comb):
-        return replace(mechanism, keep=keep)
-    low, high, origin = (end + move for end in (bins.low, bins.high, bins.origin))
-    return replace(mechanism, bins=replace(bins, low=low, high=high, origin=origin), keep=keep)
-
-
-def _moved(support: Support, direction: Form, move: float) -> Support:
-    """The support, moved along a direction."""
-    limits = tuple(
-        (form, bound + move * float(evaluate(form, {name: direction.get(name, 0.0) for name in form})))
-        for form, bound in support.limits
-    )
-    return Support(limits=limits)
+    return mechanism.laid(at - place * length)

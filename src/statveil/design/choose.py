@@ -9,12 +9,13 @@ from functools import partial
 from statveil.accounting import distortion, risk
 from statveil.design.analytic import design_interval
 from statveil.design.cell_methods import Certified, design_cells
-from statveil.design.comb import KNIFE, design_comb
+from statveil.design.comb import design_comb
 from statveil.design.failures import unreachable
 from statveil.design.partitions import design_partition
 from statveil.design.target import BinWidth, MaxRisk, Target, meets
 from statveil.design.treatment import Treatment, treatment
 from statveil.errors import ProblemError, StatveilError, TargetError
+from statveil.mechanisms.comb import KNIFE
 from statveil.mechanisms.mechanism import Mechanism
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import LocationScale

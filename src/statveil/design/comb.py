@@ -13,7 +13,7 @@ from statveil.design.failures import hides_nothing, unreachable
 from statveil.design.target import BinWidth, MaxDistortion, MaxRisk, Target, meets
 from statveil.design.treatment import Treatment, treatment
 from statveil.errors import ProblemError, TargetError
-from statveil.mechanisms.comb import Comb
+from statveil.mechanisms.comb import KNIFE, Comb
 from statveil.problem.axis import Axis
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import Form, LocationScale
@@ -22,10 +22,7 @@ from statveil.problem.priors.flat import Flat
 from statveil.problem.problem import Problem
 from statveil.theory.comb_layout import STRETCH, most_teeth
 
-__all__ = ["KNIFE", "design_comb"]
-
-KNIFE = 3 * STRETCH - 2
-"""A risk counts as met by a comb up to this factor."""
+__all__ = ["design_comb"]
 
 
 def design_comb(problem: Problem, goal: Target, *, slope: float | None = None) -> tuple[Comb, Treatment]:

@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError
-from statveil.mechanisms.mechanism import Fibre, Mechanism, cell_of
+from statveil.mechanisms.mechanism import Fibre, Mechanism, cell_of, fills, stretched
 from statveil.numbers import number
+from statveil.problem.location_scale import Form
+from statveil.problem.problem import Problem
 from statveil.problem.support import Support
 
 __all__ = ["Cells"]
@@ -36,6 +38,7 @@ class Cells(Mechanism):
     """
 
     kind: ClassVar[str] = "cells"
+    scattered: ClassVar[bool] = True
     parameter: str
     edges: tuple[float, ...]
     released: tuple[float, ...]
@@ -66,6 +69,21 @@ class Cells(Mechanism):
     @property
     def finite(self) -> bool:
         return True
+
+    @property
+    def moves(self) -> Form:
+        return {self.parameter: 1.0}
+
+    def covers(self, problem: Problem) -> bool:
+        return fills(problem, self.parameter, self.edges[0], self.edges[-1])
+
+    def largest_factor(self, problem: Problem, about: float | None) -> float:
+        edges, (cell, release, _) = np.array(self.edges), self.entries
+        return stretched(problem, about, np.stack([edges[cell], edges[cell + 1]]), np.array(self.released)[release])
+
+    def describe(self, slope: float | None) -> tuple[str, str]:
+        how = "at random among" if self.randomised else "to one of"
+        return "cells", f"{len(self.choices)} along {self.parameter}, sent {how} {len(self.released)} releases"
 
     @property
     def randomised(self) -> bool:

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError
-from statveil.mechanisms.mechanism import Fibre, Mechanism, apart, quiet, support_from_json, support_to_json
-from statveil.numbers import number, positive
-from statveil.problem.location_scale import Form, evaluate
+from statveil.mechanisms.directed import Directed
+from statveil.mechanisms.mechanism import Fibre, apart, quiet, support_from_json, support_to_json
+from statveil.numbers import positive
+from statveil.problem.location_scale import evaluate
+from statveil.problem.problem import Problem
 from statveil.problem.support import Support
-from statveil.theory.comb_layout import layout
+from statveil.theory.comb_layout import STRETCH, layout
 
-__all__ = ["Comb"]
+__all__ = ["KNIFE", "Comb"]
 
 Array = NDArray[np.float64]
 
+KNIFE = 3 * STRETCH - 2
+"""A risk counts as met by a comb up to this factor: its teeth stand a hair farther apart than a guess is long."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comb(Mechanism):
+class Comb(Directed):
     """Each line of parameters inside the prior's support is cut into blocks, and each block into combs.
 
     The blocks of a line depend on its length alone (docs/theory.md, combs). In a block of spacing w the points
@@ -30,9 +35,7 @@ class Comb(Mechanism):
 
     Parameters
     ----------
-    along : str
-        Name of the coordinate.
-    coordinate, direction : Form
+    along, coordinate, direction : str, Form, Form
         The coordinate, and how the parameters change per unit of it.
     window : float
         Least spacing of the teeth along the coordinate, just over the length of a hit.
@@ -45,33 +48,47 @@ class Comb(Mechanism):
     """
 
     kind: ClassVar[str] = "comb"
-    along: str
-    coordinate: Form
-    direction: Form
+    hair: ClassVar[float] = KNIFE
+    scattered: ClassVar[bool] = True
     window: float
     teeth: int
     extent: float
-    keep: Support
 
     def __post_init__(self) -> None:
-        for name in ("coordinate", "direction"):
-            form = {
-                str(key): number(value, f"a part of the {name!r}") for key, value in dict(getattr(self, name)).items()
-            }
-            object.__setattr__(self, name, form)
+        Directed.__post_init__(self)
         object.__setattr__(self, "window", positive(self.window, "the spacing of a comb"))
         object.__setattr__(self, "extent", positive(self.extent, "the extent of a comb"))
-        unit = sum(self.coordinate.get(name, 0.0) * change for name, change in self.direction.items())
-        if abs(unit - 1) > 1e-9:
-            raise ProblemError("the direction of a comb must be one unit of its coordinate long.")
         if isinstance(self.teeth, bool) or not isinstance(self.teeth, int) or not 2 <= self.teeth <= 10**9:
             raise ProblemError(f"a comb needs 2 or more teeth. Got {self.teeth!r}.")
         if (self.teeth - 1) * self.window > self.extent * (1 + 1e-9):
             raise ProblemError("the teeth of a comb must fit into its extent.")
 
     @property
-    def parameters(self) -> set[str]:
-        return {*self.coordinate, *self.direction, *(name for form, _ in self.keep.limits for name in form)}
+    def _article(self) -> str:
+        return "a comb"
+
+    @property
+    def spacing(self) -> float | None:
+        return self.window
+
+    @property
+    def reach(self) -> float:
+        return self.extent
+
+    def covers(self, problem: Problem) -> bool:
+        return self.keep == problem.support
+
+    def describe(self, slope: float | None) -> tuple[str, str]:
+        turned = "" if slope is None else f", slope {slope:.6g}"
+        apart = f"{self.window:.6g} or a little more apart along {self.along}{turned}"
+        return "combs", f"up to {self.teeth} teeth, {apart}"
+
+    def room(self, params: Mapping[str, float]) -> tuple[float, float]:
+        back, ahead = self.keep.extent(params, self.direction)
+        return -float(back), float(ahead - back)
+
+    def laid(self, move: float) -> Comb:
+        return replace(self, keep=self._kept(move))
 
     @property
     def finite(self) -> bool:

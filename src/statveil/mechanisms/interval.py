@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError
-from statveil.mechanisms.mechanism import Fibre, Mechanism, apart, quiet, support_from_json, support_to_json
-from statveil.numbers import number, positive
-from statveil.problem.location_scale import Form, evaluate
+from statveil.mechanisms.directed import Directed
+from statveil.mechanisms.mechanism import Fibre, apart, fills, quiet, support_from_json, support_to_json
+from statveil.numbers import positive
+from statveil.problem.location_scale import evaluate
+from statveil.problem.problem import Problem
 from statveil.problem.support import Support
 from statveil.theory.bins import Bins
 
@@ -26,17 +28,13 @@ _HAIR = 1e-9  # of a step: a rounding error of the statistic, not a step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interval(Mechanism):
+class Interval(Directed):
     """Bins of one coordinate; each line of parameters inside a bin is released at its middle.
 
     Parameters
     ----------
-    along : str
-        Name of the binned coordinate.
-    coordinate : Form
-        The binned coordinate as a linear form of the parameters.
-    direction : Form
-        How the parameters change per unit of the coordinate; lines in this direction share a release.
+    along, coordinate, direction : str, Form, Form
+        The binned coordinate; lines in the direction share a release.
     bins : Bins
         The bins of the coordinate.
     step : float, optional
@@ -47,27 +45,58 @@ class Interval(Mechanism):
     """
 
     kind: ClassVar[str] = "interval"
-    along: str
-    coordinate: Form
-    direction: Form
     bins: Bins
     step: float | None = None
     keep: Support = field(default_factory=lambda: Support(limits=()))
     centre: str = "bin"
 
     def __post_init__(self) -> None:
-        for name in ("coordinate", "direction"):
-            form = {
-                str(key): number(value, f"a part of the {name!r}") for key, value in dict(getattr(self, name)).items()
-            }
-            object.__setattr__(self, name, form)
-        unit = sum(self.coordinate.get(name, 0.0) * change for name, change in self.direction.items())
-        if abs(unit - 1) > 1e-9:
-            raise ProblemError("the direction of an interval mechanism must be one unit of its coordinate long.")
+        Directed.__post_init__(self)
         if self.centre not in ("bin", "piece"):
             raise ProblemError(f"the centre of an interval mechanism must be 'bin' or 'piece'. Got {self.centre!r}.")
         if self.step is not None:
             object.__setattr__(self, "step", positive(self.step, "the step"))
+
+    @property
+    def _article(self) -> str:
+        return "an interval mechanism"
+
+    @property
+    def bin_width(self) -> float | None:
+        return self.bins.width
+
+    @property
+    def reach(self) -> float:
+        return self.bins.width
+
+    def covers(self, problem: Problem) -> bool:
+        if list(self.coordinate.values()) != [1.0]:
+            return True
+        (name,) = self.coordinate
+        return fills(problem, name, self.bins.low, self.bins.high)
+
+    def describe(self, slope: float | None) -> tuple[str, str]:
+        turned = "" if slope is None else f", slope {slope:.6g}"
+        return "bins", f"{self.bins.count} of width {self.bins.width:.6g} along {self.along}{turned}"
+
+    def room(self, params: Mapping[str, float]) -> tuple[float, float]:
+        return float(evaluate(self.coordinate, params)) - self.bins.low, self.bins.high - self.bins.low
+
+    def laid(self, move: float) -> Interval:
+        return replace(self, bins=self.bins.rescaled(1.0, move), keep=self._kept(move))
+
+    def rescaled(self, factor: float, offset: float, start: Mapping[str, float]) -> Interval:
+        limits = tuple(
+            (form, factor * bound + float(evaluate(form, {name: start[name] for name in form})))
+            for form, bound in self.keep.limits
+        )
+        begin = float(evaluate(self.coordinate, {name: start[name] for name in self.coordinate}))
+        return replace(
+            self,
+            bins=self.bins.rescaled(factor, begin),
+            step=None if self.step is None else factor * self.step,
+            keep=Support(limits=limits),
+        )
 
     @property
     def finite(self) -> bool:
@@ -147,10 +176,6 @@ class Interval(Mechanism):
         move = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, nodes)
         points = {name: value[:, None] + self.direction.get(name, 0.0) * move for name, value in released.items()}
         return Fibre(points=points, weight=np.ones(move.shape), comb=np.zeros(len(move), dtype=bool))
-
-    @property
-    def parameters(self) -> set[str]:
-        return {*self.coordinate, *self.direction, *(name for form, _ in self.keep.limits for name in form)}
 
     def to_json(self) -> dict[str, Any]:
         return {

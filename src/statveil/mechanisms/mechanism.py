@@ -14,6 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import PlanFileError, unknown_name
 from statveil.numbers import number
+from statveil.problem.location_scale import Form, LocationScale
+from statveil.problem.prior import Box
+from statveil.problem.problem import Problem
 from statveil.problem.support import Support
 
 __all__ = [
@@ -22,8 +25,10 @@ __all__ = [
     "Mechanism",
     "apart",
     "cell_of",
+    "fills",
     "mechanism_from_json",
     "quiet",
+    "stretched",
     "support_from_json",
     "support_to_json",
 ]
@@ -50,6 +55,10 @@ class Mechanism(ABC):
     """A frozen rule from parameter to released parameter. No search happens in it."""
 
     kind: ClassVar[str]
+    hair: ClassVar[float] = 1.0
+    """A risk counts as met up to this factor."""
+    scattered: ClassVar[bool] = False
+    """Whether parameters that share a release need not be neighbours."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -65,6 +74,42 @@ class Mechanism(ABC):
     def randomised(self) -> bool:
         """Whether a release depends on secret randomness too."""
         return False
+
+    @property
+    def moves(self) -> Form:
+        """How the parameters change per unit of what is binned; empty where that depends on the parameter."""
+        return {}
+
+    @property
+    def bin_width(self) -> float | None:
+        """Width of its bins, where they have one."""
+        return None
+
+    @property
+    def spacing(self) -> float | None:
+        """Least distance between neighbours that share a release; ``None`` where a release leaves no gaps."""
+        return None
+
+    @property
+    def step(self) -> float | None:
+        """It moves by whole multiples of this; ``None`` where by any amount."""
+        return None
+
+    def covers(self, problem: Problem) -> bool:
+        """Whether its bins begin and end where the prior does."""
+        return True
+
+    @abstractmethod
+    def largest_factor(self, problem: Problem, about: float | None) -> float:
+        """By how much at most a map of rows that makes its releases stretches a column, about a fixed value if any."""
+
+    @abstractmethod
+    def describe(self, slope: float | None) -> tuple[str, str]:
+        """A word and a sentence for people; ``slope`` is the paper's t0 of its direction."""
+
+    def rescaled(self, factor: float, offset: float, start: Mapping[str, float]) -> Mechanism | None:
+        """The same for a column ``factor x + offset``, whose parameters are ``factor p + start``, if there is one."""
+        return None
 
     @abstractmethod
     def release(
@@ -119,6 +164,24 @@ def quiet(value: ArrayLike, width: float, size: float) -> NDArray[np.float64]:
     """
     grain = 2.0 ** max(math.floor(math.log2(width)) - 40, math.floor(math.log2(size)) - 49)
     return np.round(np.asarray(value, dtype=np.float64) / grain) * grain
+
+
+def fills(problem: Problem, parameter: str, low: float, high: float) -> bool:
+    """Whether a range of one parameter, or share, is that of the prior."""
+    start, stop = 0.0, 1.0
+    if isinstance(problem.prior, Box):
+        start, stop = problem.box.axes[parameter].low, problem.box.axes[parameter].high
+    slack = 1e-9 * max(abs(start), abs(stop))
+    return abs(low - start) <= slack and abs(high - stop) <= slack
+
+
+def stretched(problem: Problem, about: float | None, ends: NDArray[np.float64], released: NDArray[np.float64]) -> float:
+    """The largest factor from the ends of bins (rows: low, high) to the parameter released for each."""
+    family = problem.family
+    assert isinstance(family, LocationScale)
+    from_bound = about if about is not None and family.location is not None else 0.0
+    near = np.abs(ends - from_bound).min(axis=0)
+    return float(np.max(np.abs(released - from_bound) / np.maximum(near, 1e-12 * np.abs(released).max())))
 
 
 def cell_of(edges: Sequence[float], parameter: str, params: Mapping[str, float]) -> dict[str, Any]:

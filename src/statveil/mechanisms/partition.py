@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError
-from statveil.mechanisms.mechanism import Fibre, Mechanism, cell_of
+from statveil.mechanisms.mechanism import Fibre, Mechanism, cell_of, fills, stretched
 from statveil.numbers import number
+from statveil.problem.location_scale import Form
+from statveil.problem.problem import Problem
 from statveil.problem.support import Support
 
 __all__ = ["Partition"]
@@ -42,6 +44,28 @@ class Partition(Mechanism):
     @property
     def finite(self) -> bool:
         return True
+
+    @property
+    def moves(self) -> Form:
+        return {self.parameter: 1.0}
+
+    def covers(self, problem: Problem) -> bool:
+        return fills(problem, self.parameter, self.edges[0], self.edges[-1])
+
+    def largest_factor(self, problem: Problem, about: float | None) -> float:
+        edges = np.array(self.edges)
+        return stretched(problem, about, np.stack([edges[:-1], edges[1:]]), np.array(self.released))
+
+    def describe(self, slope: float | None) -> tuple[str, str]:
+        return "bins", f"{len(self.released)} of different widths along {self.parameter}"
+
+    def rescaled(self, factor: float, offset: float, start: Mapping[str, float]) -> Partition:
+        begin = start[self.parameter]
+        return replace(
+            self,
+            edges=tuple(factor * edge + begin for edge in self.edges),
+            released=tuple(factor * value + begin for value in self.released),
+        )
 
     def release(
         self, params: Mapping[str, ArrayLike], chance: ArrayLike | None = None

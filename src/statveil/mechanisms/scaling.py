@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from statveil.errors import ProblemError
 from statveil.mechanisms.mechanism import Fibre, Mechanism, quiet
 from statveil.numbers import number
 from statveil.problem.location_scale import Form, evaluate
+from statveil.problem.problem import Problem
 from statveil.problem.support import Support
 from statveil.theory.bins import Bins
 
@@ -56,6 +57,19 @@ class Scaling(Mechanism):
     @property
     def finite(self) -> bool:
         return False
+
+    @property
+    def bin_width(self) -> float | None:
+        return self.bins.width
+
+    def largest_factor(self, problem: Problem, about: float | None) -> float:
+        return 0.5 * (1 + float(self.bins.span(self.bins.first)[1]) / self.bins.low)
+
+    def describe(self, slope: float | None) -> tuple[str, str]:
+        return "bins", f"{self.bins.count} of width {self.bins.width:.6g} along the secret"
+
+    def rescaled(self, factor: float, offset: float, start: Mapping[str, float]) -> Scaling:
+        return replace(self, about=factor * self.about + offset, bins=self.bins.rescaled(factor, 0.0))
 
     def _from_bound(self, params: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float64]]:
         shifted = {name: np.asarray(value, dtype=np.float64) for name, value in params.items()}

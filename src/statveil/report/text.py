@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from statveil.mechanisms.cells import Cells
-from statveil.mechanisms.comb import Comb
-from statveil.mechanisms.interval import Interval
-from statveil.mechanisms.partition import Partition
-from statveil.mechanisms.scaling import Scaling
 from statveil.planning import Plan
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
@@ -67,27 +62,8 @@ def describe_plan(plan: Plan) -> str:
         )
     lines.append(f"  prior       {_prior(problem)}")
     lines.append(f"  mode        {plan.mode}   {_MODES[plan.mode]}")
-    mechanism = plan.mechanism
-    if isinstance(mechanism, Interval):
-        count = mechanism.bins.count
-        slope = "" if plan.slope is None else f", slope {plan.slope:.6g}"
-        lines.append(f"  bins        {count} of width {mechanism.bins.width:.6g} along {mechanism.along}{slope}")
-    elif isinstance(mechanism, Partition):
-        lines.append(f"  bins        {len(mechanism.released)} of different widths along {mechanism.parameter}")
-    elif isinstance(mechanism, Comb):
-        slope = "" if plan.slope is None else f", slope {plan.slope:.6g}"
-        lines.append(
-            f"  combs       up to {mechanism.teeth} teeth, {mechanism.window:.6g} or a little more apart along "
-            f"{mechanism.along}{slope}"
-        )
-    elif isinstance(mechanism, Cells):
-        how = "at random among" if mechanism.randomised else "to one of"
-        lines.append(
-            f"  cells       {len(mechanism.choices)} along {mechanism.parameter}, sent {how} {len(mechanism.released)} "
-            "releases"
-        )
-    elif isinstance(mechanism, Scaling):
-        lines.append(f"  bins        {mechanism.bins.count} of width {mechanism.bins.width:.6g} along the secret")
+    word, sentence = plan.mechanism.describe(plan.slope)
+    lines.append(f"  {word:<12}{sentence}")
     eps = problem.tolerance
     profile = ", ".join(f"{shown_up(risk, 3)} within {at:.12g}" for at, risk in plan.risk_profile([eps / 2, 2 * eps]))
     lines.append(f"  profile     an attacker with another tolerance hits with probability {profile}")
@@ -135,7 +111,7 @@ def _honesty(plan: Plan) -> list[str]:
             f"{plan.spacing:.6g}. The risk does not fall for a guess that must be closer, and jumps where a guess may "
             "be so far off that it catches two teeth."
         )
-    elif isinstance(plan.mechanism, Cells) and not plan.in_proportion:
+    elif plan.mechanism.scattered and not plan.in_proportion:
         lines.append(
             "  note        values that share a release need not be neighbours: the risk need not fall for a guess that "
             "must be closer, and can jump for one that may be farther; the profile shows it."

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from statveil.errors import FileError, StatveilError
-from statveil.mechanisms.cells import Cells
 from statveil.plan_file import DAMAGE, damage
 from statveil.planning import Plan
 from statveil.rounding import shown_up
@@ -179,7 +178,7 @@ def _assumptions(plan: Plan, shuffled: bool) -> list[str]:
             "risk is no smaller for a guess that must be closer than the tolerance, and jumps for one that may be "
             "farther."
         )
-    elif isinstance(plan.mechanism, Cells) and not plan.in_proportion:
+    elif plan.mechanism.scattered and not plan.in_proportion:
         lines.append(
             "The values of the statistic that share a release need not be neighbours: the risk need not be smaller for "
             "a guess that must be closer than the tolerance, and can jump for one that may be farther."

@@ -41,6 +41,15 @@ class Bins:
         if not (self.low < self.high and self.width > 0):
             raise ProblemError("bins need a range with low < high and a width above 0.")
 
+    def rescaled(self, factor: float, start: float) -> Bins:
+        """The bins of ``factor x + start``."""
+        return Bins(
+            low=factor * self.low + start,
+            high=factor * self.high + start,
+            origin=factor * self.origin + start,
+            width=factor * self.width,
+        )
+
     @property
     def first(self) -> int:
         """Index of the bin that holds ``low``."""

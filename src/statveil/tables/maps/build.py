@@ -7,13 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from statveil.mechanisms.cells import Cells
-from statveil.mechanisms.comb import Comb
-from statveil.mechanisms.interval import Interval
-from statveil.mechanisms.partition import Partition
-from statveil.mechanisms.scaling import Scaling
 from statveil.planning import Applied, Plan
-from statveil.problem.location_scale import LocationScale, evaluate
+from statveil.problem.location_scale import LocationScale
 from statveil.problem.secrets.function import Function
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, Blocks
@@ -139,7 +134,7 @@ def _affine(
         )
     quiet = Quiet.of(
         reach=_size(plan) if about is None else abs(about),
-        factor=_largest_factor(plan, about),
+        factor=1.0 if plan.mode == "shift" else plan.mechanism.largest_factor(plan.problem, about),
         stretched=plan.mode != "shift",
     )
     return Affine(pivot=pivot, factor=factor, target=target, quiet=quiet, fixed=about, seed=seed)
@@ -198,36 +193,3 @@ def _size(plan: Plan) -> float:
     return sum(
         max(abs(one), abs(two)) * max(abs(axes[name].low), abs(axes[name].high)) for name, (one, two) in slopes.items()
     )
-
-
-def _largest_factor(plan: Plan, about: float | None) -> float:
-    """By how much the map of any column could stretch it."""
-    mechanism, family = plan.mechanism, plan.problem.family
-    assert isinstance(family, LocationScale)
-    if plan.mode == "shift":
-        return 1.0
-    if isinstance(mechanism, Scaling):
-        return 0.5 * (1 + float(mechanism.bins.span(mechanism.bins.first)[1]) / mechanism.bins.low)
-    if isinstance(mechanism, Partition | Cells):
-        edges = np.array(mechanism.edges)
-        if isinstance(mechanism, Cells):
-            cell, release, _ = mechanism.entries
-            released, edges = np.array(mechanism.released)[release], np.stack([edges[cell], edges[cell + 1]])
-        else:
-            released, edges = np.array(mechanism.released), np.stack([edges[:-1], edges[1:]])
-        from_bound = about if about is not None and family.location is not None else 0.0
-        near = np.abs(edges - from_bound).min(axis=0)
-        return float(np.max(np.abs(released - from_bound) / np.maximum(near, 1e-12 * np.abs(released).max())))
-    assert isinstance(mechanism, Interval | Comb)
-    width = mechanism.extent if isinstance(mechanism, Comb) else mechanism.bins.width
-    axes = plan.problem.box.axes
-    if not family.scale_form:  # a location family scaled about its bound
-        (axis,) = (axes[name] for name in mechanism.coordinate)
-        least = min(abs(axis.low - (about or 0.0)), abs(axis.high - (about or 0.0)))
-        return 1 + 0.5 * width / least
-    least = sum(min(slope * axes[name].low, slope * axes[name].high) for name, slope in family.scale_form.items())
-    stretch = abs(
-        float(evaluate(family.scale_form, {p.name: mechanism.direction.get(p.name, 0.0) for p in family.params}))
-    )
-    # a uniform's length can be as small as you like: from a 64th of the change on, nothing more is lost
-    return 1 + stretch * width / max(least, stretch * width / 64)
