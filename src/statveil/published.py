@@ -100,8 +100,7 @@ def _(mechanism: Interval, problem: Problem) -> float | None:
         return printed_categorical(eps, width, len(family.params))
     if not isinstance(family, LocationScale) or mechanism.bins.origin != mechanism.bins.low:
         return None
-    slopes = family.coefficients(problem.secret)
-    rate = abs(sum(slopes[name] * change for name, change in mechanism.direction.items()))
+    rate = family.rate(problem.secret, mechanism.direction)
     if rate == 0:
         return None
     moved = {name: change for name, change in mechanism.direction.items() if change}

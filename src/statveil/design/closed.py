@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from statveil.accounting import hit_windows
 from statveil.design.chart import Chart
 from statveil.design.target import MaxDistortion, MaxRisk
 from statveil.problem.location_scale import LocationScale
@@ -133,11 +134,7 @@ def _change(chart: Chart, k: Array) -> Mapping[str, Array]:
 
 
 def _window(problem: Problem, chart: Chart, k: Array) -> Array:
-    assert isinstance(problem.family, LocationScale)
-    slopes = problem.family.coefficients(problem.secret)
-    rate = np.abs(sum((slopes[name] * change for name, change in _change(chart, k).items()), np.zeros(k.shape)))
-    with np.errstate(divide="ignore"):
-        return np.where(rate > 0, 2 * problem.tolerance / np.where(rate > 0, rate, 1.0), np.inf)
+    return hit_windows(problem, _change(chart, k))
 
 
 def _unit(problem: Problem, chart: Chart, k: Array) -> Array:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.random import Generator
@@ -25,6 +25,7 @@ __all__ = ["Form", "LocationScale", "evaluate"]
 _BUILT_IN = ("mean", "std", "quantile", "fraction", "function")
 """Secrets for which every family says itself whether it has them."""
 
+Change = TypeVar("Change", float, NDArray[np.float64])
 Form = Mapping[str, float]
 """A linear form: coefficient by parameter name. Also used for directions: change by parameter name."""
 
@@ -136,6 +137,13 @@ class LocationScale(Family):
             p.name: loc_part * self.loc_form.get(p.name, 0.0) + scale_part * self.scale_form.get(p.name, 0.0)
             for p in self.params
         }
+
+    def rate(self, secret: Secret, direction: Mapping[str, Change]) -> Change:
+        """How fast the secret changes along a direction, |dg/dx|; for many directions at once where it holds arrays."""
+        slopes = self.coefficients(secret)
+        change: Any = sum(slopes[name] * part for name, part in direction.items())
+        rate: Change = abs(change)
+        return rate
 
     def length(self, direction: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         """W1 between a member and the one that lies ``direction`` away."""

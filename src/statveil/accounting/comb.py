@@ -1,0 +1,83 @@
+"""Risk and distortion of combs."""
+
+from __future__ import annotations
+
+from statveil.accounting.guarantee import Risk, accounted_distortion, accounted_risk
+from statveil.accounting.prior import core, hit_window, kind_of, only_axis, pair, support_polygon, whole_mass
+from statveil.errors import ProblemError
+from statveil.mechanisms.comb import Comb
+from statveil.problem.axis import Axis
+from statveil.problem.location_scale import LocationScale
+from statveil.problem.prior import Simplex
+from statveil.problem.problem import Problem
+from statveil.theory.comb_layout import longest_class
+from statveil.theory.risk.combs import polygon_comb_extent, polygon_comb_risk, range_comb_risk, simplex_comb_risk
+from statveil.theory.risk.one_dimensional import comb_axis_risk
+from statveil.theory.risk.parallel import comb_density_risk
+
+__all__: list[str] = []
+
+_COMB_MARGIN = 5e-6
+"""Added to combs of two parameters under densities: an independent checker found an error estimate 2e-6 short."""
+
+
+@accounted_risk.register
+def _(mechanism: Comb, problem: Problem, eps: float, quick: bool) -> Risk:
+    return Risk(value=_comb_risk(problem, mechanism, eps, quick), kind=kind_of(problem))
+
+
+def _comb_risk(problem: Problem, mechanism: Comb, eps: float, quick: bool) -> float:
+    combs = mechanism.teeth, mechanism.extent, mechanism.window
+    if isinstance(problem.prior, Simplex):
+        return simplex_comb_risk(len(problem.family.params), *combs, 2 * eps)
+    attacker = hit_window(problem, mechanism.direction, eps)
+    if not all(axis.exact for axis in problem.box.axes.values()):
+        raise ProblemError(
+            "a comb needs a density: in a class of priors all mass may sit on one tooth. State a density or a plain "
+            "range, or use the method 'interval'."
+        )
+    axis = only_axis(problem, mechanism)
+    if axis is not None:
+        low, high = _ends(problem, axis)
+        if axis.flat:
+            return range_comb_risk(high - low, *combs, attacker)
+        return comb_axis_risk(axis, low, high, *combs, attacker, quick=quick)
+    names, polygon = support_polygon(problem)
+    axes = [problem.box.axes[name] for name in names]
+    direction, coordinate = pair(names, mechanism.direction), pair(names, mechanism.coordinate)
+    if all(axis.flat for axis in axes):
+        return polygon_comb_risk(polygon, direction, coordinate, *combs, attacker)
+    inner, outside = core(axes, polygon)
+    mass, error = whole_mass(problem, axes, polygon)
+    if error >= mass:
+        return 1.0
+    value = comb_density_risk(polygon, axes, direction, coordinate, combs, attacker, core=inner, mass=mass, quick=quick)
+    return min(1.0, value * (1 + _COMB_MARGIN) + outside + 2 * error / mass)
+
+
+def _ends(problem: Problem, axis: Axis) -> tuple[float, float]:
+    """The range of the one uncertain parameter, as a constraint of the family leaves it."""
+    low, high = axis.low, axis.high
+    if len(problem.box.free) == 1:
+        (name,) = problem.box.free
+        start = {other: found.low for other, found in problem.box.axes.items()}
+        back, ahead = problem.support.extent(start, {name: 1.0})
+        low, high = axis.low + float(back), axis.low + float(ahead)
+    return low, high
+
+
+@accounted_distortion.register
+def _(mechanism: Comb, problem: Problem) -> float:
+    """Half of the largest distance between two parameters that share a release."""
+    combs = mechanism.teeth, mechanism.extent, mechanism.window
+    if isinstance(problem.prior, Simplex):
+        return 0.5 * longest_class(0.0, 1.0, *combs)  # TV is the change of the share itself
+    assert isinstance(problem.family, LocationScale)
+    unit = float(problem.family.length(mechanism.direction))
+    axis = only_axis(problem, mechanism)
+    if axis is not None:
+        low, high = _ends(problem, axis)
+        return 0.5 * unit * longest_class(high - low, high - low, *combs)
+    names, polygon = support_polygon(problem)
+    direction, coordinate = pair(names, mechanism.direction), pair(names, mechanism.coordinate)
+    return 0.5 * unit * polygon_comb_extent(polygon, direction, coordinate, *combs)
