@@ -394,3 +394,17 @@ def test_reaches_from_a_table_are_those_of_the_search(asked):
     for budget in np.geomspace(designer.least_budget, designer.most_budget, 9).tolist():
         slow = ruler.farthest(grid, budget, on_grid=False)
         np.testing.assert_array_equal(ruler.farthest_in_table(grid, apart, budget), slow)
+
+
+def test_a_known_step_is_not_forgotten():
+    # whole steps of 5 within a bin of 2 x 10 + 5 leave 5 candidates: a guess of length 2 holds one of them
+    known = sv.Structure(step=5.0)
+    problem = sv.Problem(
+        family=sv.Location(), prior=sv.Box(mean=(0, 200)), secret=sv.Mean(), tolerance=1.0, known=known
+    )
+    for method in ("dynamic", "greedy", "layered", "comb", "layered-comb", "optimal"):
+        with pytest.raises(sv.ProblemError, match="a known step is accounted for by the method 'interval' only"):
+            sv.frontier(problem, methods=["interval", method], grid=40, points=4)
+    points = sv.frontier(problem, points=20).points
+    assert {point["method"] for point in points} == {"interval"}
+    assert {point["distortion"]: point["risk"] for point in points}[10.0] == pytest.approx(0.2, rel=1e-9)

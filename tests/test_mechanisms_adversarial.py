@@ -14,7 +14,7 @@ import statveil as sv
 from statveil import accounting
 from statveil.cli.main import run
 from statveil.contradictions import contradictions
-from statveil.design.choose import choose
+from statveil.design.methods import choose
 from statveil.design.target import MaxDistortion
 from statveil.mechanisms.comb import Comb
 from statveil.planning import Plan

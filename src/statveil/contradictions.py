@@ -9,14 +9,10 @@ import numpy as np
 
 from statveil import accounting
 from statveil.baseline import risk_without_release
+from statveil.design.methods import METHODS
 from statveil.design.treatment import mode_of, treatment
 from statveil.errors import StatveilError
-from statveil.mechanisms.cells import Cells
-from statveil.mechanisms.comb import Comb
-from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.mechanism import Mechanism
-from statveil.mechanisms.partition import Partition
-from statveil.mechanisms.scaling import Scaling
 from statveil.planning import Plan
 from statveil.published import published_bound
 from statveil.theory.gamma import gamma
@@ -82,18 +78,6 @@ def _kind_borne_out(stated: str, found: accounting.Risk) -> bool:
     return stated in (found.kind, "upper bound") or (stated, found.kind) == ("exact", "numerical")
 
 
-_KINDS: dict[str, tuple[type[Mechanism], ...]] = {
-    "interval": (Interval, Scaling),
-    "dynamic": (Partition,),
-    "greedy": (Partition,),
-    "layered": (Cells,),
-    "layered-comb": (Cells,),
-    "comb": (Comb, Cells),
-    "optimal": (Cells, Partition, Comb),
-}
-"""What each method can end with."""
-
-
 def _implausible(plan: Plan) -> list[str]:
     """Numbers beside the risk that cannot be: they are for comparison, but readers believe them."""
     found, slack = [], 1 + 1e-6
@@ -119,6 +103,6 @@ def _implausible(plan: Plan) -> list[str]:
     proof = plan.certificate
     if proof is not None and (proof.cells < 1 or not 0 <= proof.least_risk <= plan.risk * slack):
         found.append("its certificate is above its risk")
-    if not isinstance(plan.mechanism, _KINDS[plan.method]):
+    if not isinstance(plan.mechanism, METHODS[plan.method].makes):
         found.append("its method does not make such mechanisms")
     return found

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from statveil import accounting
 from statveil.baseline import risk_without_release
 from statveil.design.cell_methods import Certified
-from statveil.design.choose import METHODS, choose
+from statveil.design.methods import METHODS, choose
 from statveil.design.numeric import check_grid
 from statveil.design.optimum import least_possible, one_line
 from statveil.design.target import MaxDistortion, MaxRisk, Target, meets, target
@@ -254,8 +254,7 @@ class Plan:
             raise ProblemError(f"the mechanism speaks of parameters that {problem.family.name!r} does not have.")
         if getattr(mechanism, "along", None) not in (None, *names, *getattr(problem.family, "coordinates", ())):
             raise ProblemError(f"the mechanism runs along a coordinate that {problem.family.name!r} does not have.")
-        methods = [name for name in METHODS if name != "auto"]
-        if data["mode"] not in MODES or data["method"] not in methods or data["risk_kind"] not in RISK_KINDS:
+        if data["mode"] not in MODES or data["method"] not in METHODS or data["risk_kind"] not in RISK_KINDS:
             raise ProblemError("its mode, method or kind of risk is none that this version knows.")
         risk, bound = number(data["risk"], "the risk"), data["published_bound"]
         # plans from before these were reported have none of them
@@ -338,8 +337,8 @@ def plan(
     >>> round(comb.risk, 4), round(comb.distortion), round(comb.efficiency, 4)
     (0.2, 4000, 1.0)
     """
-    if method not in METHODS:
-        raise ProblemError(unknown_name("method", method, METHODS))
+    if method not in ("auto", *METHODS):
+        raise ProblemError(unknown_name("method", method, ["auto", *METHODS]))
     if slope is not None and abs(slope := number(slope, "the slope")) > 1e9:
         raise ProblemError(f"the slope must lie between -1e9 and 1e9. Got {slope:g}; leave it out for a pure shift.")
     goal = target(max_risk=max_risk, max_distortion=max_distortion, bin=bin)
@@ -425,7 +424,7 @@ def _at_least(found: accounting.Risk, blind: float, goal: Target) -> float:
         return found.value
     if not isinstance(goal, MaxRisk) or not meets(found.value, goal) or meets(blind, goal):
         return blind
-    if blind > goal.value * (1 + _ROUNDED_UP):
+    if not meets(blind, goal, within=1 + _ROUNDED_UP):
         raise TargetError(
             f"a risk of {goal.value:g} cannot be met with this prior: a guess that never saw a release hits with "
             f"{blind:.6g}. Ask for a larger risk, use a smaller tolerance, or state a wider prior if outsiders know "
@@ -438,7 +437,7 @@ def _capped(risk: float, goal: Target, mechanism: Mechanism) -> float:
     """The risk, where it is the target up to rounding errors, or the hair of a comb, the target itself."""
     if not isinstance(goal, MaxRisk):
         return risk
-    close = meets(risk, goal) or risk <= goal.value * mechanism.hair
+    close = meets(risk, goal) or meets(risk, goal, within=mechanism.hair)
     return min(risk, goal.value) if close else risk
 
 

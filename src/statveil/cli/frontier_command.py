@@ -9,7 +9,8 @@ import click
 from statveil.cli.options import Once, echo_json, grid_options, json_option, problem_from, problem_options
 from statveil.cli.progress import line_shown
 from statveil.cli.terminal import echo
-from statveil.design.frontier import FRONTIER_METHODS, frontier
+from statveil.design.frontier import frontier
+from statveil.planning import METHODS
 from statveil.report.chart import check_suffix, save_frontier
 from statveil.rounding import shown_up
 
@@ -21,7 +22,7 @@ __all__ = ["command"]
 @click.option(
     "--methods",
     metavar="A,B",
-    help=f"Some of {', '.join(FRONTIER_METHODS)} (default: dynamic,greedy; with two parameters interval,comb).",
+    help=f"Some of {', '.join(METHODS)} (default: dynamic,greedy; with two parameters interval,comb).",
 )
 @click.option("--points", type=int, default=200, show_default=True, metavar="K", help="At most so many points each.")
 @grid_options

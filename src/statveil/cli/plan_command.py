@@ -26,7 +26,7 @@ __all__ = ["command"]
 @click.option("--max-distortion", metavar="B", help="Least risk with at most this distortion.")
 @click.option("--bin", "width", metavar="S", help="The paper's mechanism with bins of this width.")
 @click.option("--slope", metavar="X", help="Force a direction (the paper's t0).")
-@click.option("--method", default="auto", metavar="M", help=f"{', '.join(METHODS)} (default: auto).")
+@click.option("--method", default="auto", metavar="M", help=f"{', '.join(('auto', *METHODS))} (default: auto).")
 @click.option("--robust-to", metavar="LO:HI", help="The target holds for attackers of any tolerance from LO to HI.")
 @grid_options
 @click.option("-o", "--output", metavar="FILE", help="Write the plan to this file.")

@@ -10,13 +10,12 @@ from typing import TypeVar
 from statveil.accounting import distortion, risk
 from statveil.design.chart import Chart, charts, paper_cut, shift_cut
 from statveil.design.closed import Cut, box_cuts, triangle_cuts
-from statveil.design.failures import hides_nothing, unreachable
 from statveil.design.one_axis import best_on_axis, best_on_lattice
 from statveil.design.scaling import best_scaling
 from statveil.design.search import best_by_search
 from statveil.design.share import best_share_bins
-from statveil.design.target import BinWidth, MaxDistortion, MaxRisk, Target, meets
-from statveil.design.treatment import Treatment, treatment
+from statveil.design.target import BinWidth, MaxDistortion, MaxRisk, Target, hides_nothing, meets, unreachable
+from statveil.design.treatment import Treatment
 from statveil.errors import ProblemError
 from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.mechanism import Mechanism
@@ -32,12 +31,11 @@ __all__ = ["design_interval"]
 Binned = TypeVar("Binned", Interval, Scaling)
 
 
-def design_interval(problem: Problem, goal: Target, *, slope: float | None = None) -> tuple[Mechanism, Treatment]:
-    """The interval mechanism for a target, and how the declared structure is treated."""
-    how = treatment(problem)
+def design_interval(problem: Problem, goal: Target, how: Treatment, *, slope: float | None = None) -> Mechanism:
+    """The interval mechanism for a target."""
     if isinstance(problem.family, Categorical):
         _refuse_slope(slope, "a share")
-        return best_share_bins(problem, goal), how
+        return best_share_bins(problem, goal)
     if not isinstance(problem.family, LocationScale):
         raise ProblemError(
             f"equal bins are for the continuous families and the categorical share. Got {problem.family.name!r}; "
@@ -46,16 +44,16 @@ def design_interval(problem: Problem, goal: Target, *, slope: float | None = Non
     if how.kind == "scale" and len(problem.box.free) == 2:
         _refuse_slope(slope, "scaling about a known bound")
         scaling = best_scaling(problem, goal, how.about)
-        return (_settle(problem, scaling, goal) if isinstance(goal, MaxRisk) else scaling), how
+        return _settle(problem, scaling, goal) if isinstance(goal, MaxRisk) else scaling
     if how.kind == "lattice":
         _refuse_slope(slope, "moving by whole steps")
-        return _lattice(problem, goal, how), how
+        return _lattice(problem, goal, how)
     if isinstance(goal, BinWidth):
         chart, direction = paper_cut(problem, slope)
-        return chart.interval(problem, direction, goal.value), how
+        return chart.interval(problem, direction, goal.value)
     mechanism = _forced(problem, goal, slope) if slope is not None else _best(problem, goal)
     settled = _settle(problem, mechanism, goal)
-    return (settled if isinstance(goal, MaxRisk) else _tightened(problem, settled)), how
+    return settled if isinstance(goal, MaxRisk) else _tightened(problem, settled)
 
 
 def _refuse_slope(slope: float | None, what: str) -> None:

@@ -13,12 +13,10 @@ from statveil.accounting import distortion, risk
 from statveil.design.cell_designer import CellDesigner
 from statveil.design.cell_grid import Assignment, CellGrid
 from statveil.design.comb_partition import comb_partition
-from statveil.design.failures import unreachable
 from statveil.design.layered import layered_combs, layered_intervals
 from statveil.design.partitions import design_partition
-from statveil.design.target import BinWidth, MaxDistortion, MaxRisk, Target, meets
-from statveil.design.treatment import treatment
-from statveil.errors import ProblemError, TargetError
+from statveil.design.target import BinWidth, MaxDistortion, MaxRisk, Target, meets, unreachable
+from statveil.errors import TargetError
 from statveil.mechanisms.mechanism import Mechanism
 from statveil.numbers import number, positive
 from statveil.problem.problem import Problem
@@ -141,12 +139,7 @@ def design_cells(
     progress: Progress | None = None,
 ) -> tuple[Mechanism, Certified | None]:
     """The mechanism of a method for a target, and for the programme its certificate."""
-    if isinstance(goal, BinWidth):
-        raise ProblemError(
-            f"a bin width is for the method 'interval'. Got the method {name!r}; ask for a risk instead."
-        )
-    if treatment(problem).kind == "lattice":
-        raise ProblemError("a known step is accounted for by the method 'interval' only; use that.")
+    assert not isinstance(goal, BinWidth)
     method = CellMethod(name=name, problem=problem, cells=cells, on_grid=on_grid, progress=progress)
     found = _for_distortion(method, goal) if isinstance(goal, MaxDistortion) else _for_risk(method, goal)
     if name != "optimal":
@@ -199,14 +192,14 @@ def _roughly(method: CellMethod, goal: MaxRisk, low: float, high: float) -> floa
     """The least distortion that meets the risk by the method's own sum, which is hardly above the accounting's."""
     while high - low > _ENOUGH * high:
         middle = float(np.sqrt(low * high))
-        low, high = (low, middle) if method.roughly(middle) <= goal.value else (middle, high)
+        low, high = (low, middle) if meets(method.roughly(middle), goal, within=1.0) else (middle, high)
     return high
 
 
 def _better(problem: Problem, goal: MaxRisk | MaxDistortion, found: Mechanism, cells: int, on_grid: bool) -> Mechanism:
     """The programme's mechanism, or the dynamic programme's on the same grid where that is better."""
     try:
-        other, _ = design_partition(problem, goal, "dynamic", cells=cells, on_grid=on_grid, slope=None)
+        other = design_partition(problem, goal, "dynamic", cells=cells, on_grid=on_grid)
     except TargetError:
         return found
     if isinstance(goal, MaxRisk):

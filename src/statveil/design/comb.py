@@ -9,9 +9,8 @@ import numpy as np
 from statveil.accounting import distortion, hit_window, risk
 from statveil.design.chart import Chart, charts, shift_cut
 from statveil.design.comb_search import best_comb
-from statveil.design.failures import hides_nothing, unreachable
-from statveil.design.target import BinWidth, MaxDistortion, MaxRisk, Target, meets
-from statveil.design.treatment import Treatment, treatment
+from statveil.design.target import BinWidth, MaxDistortion, MaxRisk, Target, hides_nothing, meets, unreachable
+from statveil.design.treatment import Treatment
 from statveil.errors import ProblemError, TargetError
 from statveil.mechanisms.comb import KNIFE, Comb
 from statveil.problem.axis import Axis
@@ -25,14 +24,9 @@ from statveil.theory.comb_layout import STRETCH, most_teeth
 __all__ = ["design_comb"]
 
 
-def design_comb(problem: Problem, goal: Target, *, slope: float | None = None) -> tuple[Comb, Treatment]:
-    """The comb for a target, and how the declared structure is treated."""
-    how = treatment(problem)
-    if slope is not None or isinstance(goal, BinWidth):
-        what = "a slope" if slope is not None else "a bin width"
-        raise ProblemError(f"{what} is for the method 'interval'. Got the method 'comb'; ask for a risk instead.")
-    if how.kind == "lattice":
-        raise ProblemError("a known step is accounted for by the method 'interval' only; use that.")
+def design_comb(problem: Problem, goal: Target, how: Treatment) -> Comb:
+    """The comb for a risk or a distortion."""
+    assert not isinstance(goal, BinWidth)
     if how.kind == "scale" and len(problem.box.free) == 2:
         raise ProblemError(
             "scaling about a known bound with two uncertain parameters has no combs; use the method 'interval'."
@@ -49,8 +43,8 @@ def design_comb(problem: Problem, goal: Target, *, slope: float | None = None) -
             teeth=found.teeth,
             extent=found.extent,
             keep=problem.support,
-        ), how
-    return _with_density(problem, asked), how
+        )
+    return _with_density(problem, asked)
 
 
 def _close(goal: MaxRisk | MaxDistortion) -> MaxRisk | MaxDistortion:

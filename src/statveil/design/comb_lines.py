@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from statveil.accounting import hit_window, support_polygon
 from statveil.design.chart import Chart, charts
-from statveil.design.failures import unreachable
+from statveil.design.target import CLOSELY, meets, unreachable
 from statveil.problem.location_scale import Form, LocationScale
 from statveil.problem.problem import Problem
 from statveil.problem.secrets.fraction import Fraction
@@ -108,7 +108,7 @@ class CombLines:
 
     def meets(self, extent: float, goal: float) -> bool:
         """Whether the comb of this extent meets a risk."""
-        return self.risk(extent) <= goal * (1 + 1e-12)
+        return meets(self.risk(extent), goal, within=CLOSELY)
 
     def design(self, extent: float) -> CombDesign:
         """The comb of this extent in plain numbers."""
@@ -221,7 +221,7 @@ def settled(lines: CombLines, extent: float, goal: float) -> float:
 def within(lines: CombLines, extent: float, goal: float) -> CombDesign:
     """The comb of this extent, or of one a few rounding errors smaller that keeps to the distortion."""
     found = lines.design(extent)
-    while found.distortion > goal * (1 + 1e-12):
+    while found.distortion > goal * CLOSELY:
         extent *= 1 - 1e-9
         found = lines.design(extent)
     return found

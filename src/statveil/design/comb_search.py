@@ -21,8 +21,7 @@ from statveil.design.comb_lines import (
     share_lines,
     within,
 )
-from statveil.design.failures import hides_nothing
-from statveil.design.target import MaxDistortion, MaxRisk
+from statveil.design.target import CLOSELY, MaxDistortion, MaxRisk, hides_nothing, meets
 from statveil.errors import ProblemError, TargetError
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import LocationScale
@@ -103,7 +102,7 @@ def _two_for_risk(problem: Problem, goal: float) -> CombDesign:
             # lines of one length: where whole hits just fill the goal, intervals meet it and combs miss it by a hair
             return lines.design(least_extent(lines, goal))
         found = lines.design(settled(lines, windows * lines.window, goal)) if math.isfinite(windows) else None
-        return found if found is not None and found.risk <= goal * (1 + 1e-12) else None
+        return found if found is not None and meets(found.risk, goal, within=CLOSELY) else None
 
     options = _countable(option, directions, extents.tolist())
     if not options:  # a prior that gives too much away, or a goal on the edge of what can be reached

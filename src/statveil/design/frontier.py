@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from statveil.accounting import distortion, risk
-from statveil.design.choose import CELLS, choose, on_cells
+from statveil.design.methods import METHODS, check_accepted, choose
 from statveil.design.numeric import Designer, check_grid
 from statveil.design.partitions import curve_points
 from statveil.design.target import MaxDistortion
+from statveil.design.treatment import treatment
 from statveil.errors import ProblemError, TargetError, unknown_name
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
@@ -21,14 +22,9 @@ from statveil.theory.gamma import gamma
 from statveil.theory.limits import least_risk
 from statveil.theory.one_parameter import line
 
-__all__ = ["FRONTIER_METHODS", "Frontier", "frontier"]
+__all__ = ["Frontier", "frontier"]
 
-FRONTIER_METHODS = ("interval", "layered", "comb", "layered-comb", "dynamic", "greedy", "optimal")
-"""Methods whose trade-off can be drawn."""
-_DEFAULT = ("dynamic", "greedy")
 _MOST_POINTS = 10_000
-_PROGRAMME_POINTS, _CELL_POINTS = 16, 48
-"""The programme takes seconds a point, layers and combs a good part of one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +61,8 @@ def frontier(
     problem : Problem
         For the methods on a grid (all but ``"interval"`` and ``"comb"``) a problem with one uncertain parameter.
     methods : sequence of str, optional
-        Some of ``FRONTIER_METHODS``; ``"dynamic"`` and ``"greedy"`` by default, or where there is no grid
-        ``"interval"`` and ``"comb"``.
+        Some of those of :func:`statveil.plan`; by default ``"dynamic"`` and ``"greedy"``, where there is no grid
+        ``"interval"`` and ``"comb"``, where a step is known ``"interval"``.
     grid : int, optional
         Cells of the parameter range; by default 800, 400 for layers and combs, 240 for ``"optimal"``, which is never
         drawn worse than another method of the same frontier.
@@ -83,26 +79,29 @@ def frontier(
         raise ProblemError(unknown_name("release", str(release), ["free", "grid"]))
     if grid is not None:
         check_grid(grid)
+    how = treatment(problem)
     if methods is None:
         alone = isinstance(problem.prior, Box) and len(problem.box.free) == 1
-        methods = _DEFAULT if alone else ("interval", "comb")
+        methods = ("interval",) if how.kind == "lattice" else ("dynamic", "greedy") if alone else ("interval", "comb")
     if not methods:
-        raise ProblemError(f"give at least one method. Allowed: {', '.join(FRONTIER_METHODS)}.")
+        raise ProblemError(f"give at least one method. Allowed: {', '.join(METHODS)}.")
     for method in methods:
-        if method not in FRONTIER_METHODS:
-            raise ProblemError(unknown_name("method of a frontier", method, FRONTIER_METHODS))
+        if method not in METHODS:
+            raise ProblemError(unknown_name("method of a frontier", method, METHODS))
+        check_accepted(method, how)
     on_grid = release == "grid"
     found: list[dict[str, Any]] = []
     for method in dict.fromkeys(methods):
-        if method in ("dynamic", "greedy"):
-            designer = Designer(problem=problem, cells=grid or CELLS[method], on_grid=on_grid)
+        cells = METHODS[method].grid(problem, grid)
+        if METHODS[method].at_once:
+            assert cells is not None
+            designer = Designer(problem=problem, cells=cells, on_grid=on_grid)
             drawn = curve_points(designer, method, points)
             pairs = [(d, r) for d, r, _ in drawn]
             if isinstance(problem.secret, Function):  # the method's own sums are a little below the accounting
                 pairs = _undominated([(d, risk(problem, designer.partition(edges)).value) for d, _, edges in drawn])
         else:
             pairs = _planned(problem, method, points, grid, on_grid, progress)
-        cells = None if method not in CELLS or (method == "comb" and not on_cells(problem)) else grid or CELLS[method]
         found += [{"method": method, "distortion": d, "risk": min(1.0, r), "grid": cells} for d, r in pairs]
     found = _no_worse(found)
     if not found:
@@ -136,7 +135,7 @@ def _planned(
     progress: Callable[[str], None] | None,
 ) -> list[tuple[float, float]]:
     """Least risk for each of a range of distortions, undominated."""
-    most = {"optimal": _PROGRAMME_POINTS, "interval": points}.get(method, min(points, _CELL_POINTS))
+    most = METHODS[method].points or points
     unit = 2 * gamma(problem) * problem.tolerance
     found: list[tuple[float, float]] = []
     for i, budget in enumerate(_budgets(_widest(problem), unit, min(points, most))):

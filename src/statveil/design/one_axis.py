@@ -9,8 +9,7 @@ import numpy as np
 
 from statveil.accounting import risk
 from statveil.design.chart import Chart
-from statveil.design.failures import hides_nothing, unreachable
-from statveil.design.target import MaxDistortion, MaxRisk, meets
+from statveil.design.target import MaxDistortion, MaxRisk, hides_nothing, meets, unreachable
 from statveil.mechanisms.interval import Interval
 from statveil.problem.location_scale import Form, LocationScale
 from statveil.problem.problem import Problem
@@ -52,7 +51,7 @@ def best_on_axis(problem: Problem, chart: Chart, direction: Form, goal: MaxRisk 
         options = [whole] if width >= length else _offsets(problem, chart, direction, width, axis.flat)
         return min(options, key=lambda option: risk(problem, option, quick=True).value)
     least = risk(problem, whole).value
-    if least > goal.value:
+    if not meets(least, goal, within=1.0):
         raise unreachable(goal.value, least)
     if axis.flat:
         # risk = (n c + r) / R with r = R - n s < c for the largest n with n c <= T R; solve for s

@@ -6,11 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from statveil.design.failures import unreachable
 from statveil.design.numeric import Designer, check_grid
-from statveil.design.target import BinWidth, MaxDistortion, MaxRisk, Target, meets
-from statveil.design.treatment import Treatment, treatment
-from statveil.errors import ProblemError, TargetError
+from statveil.design.target import BinWidth, MaxDistortion, MaxRisk, Target, meets, unreachable
+from statveil.errors import TargetError
 from statveil.mechanisms.partition import Partition
 from statveil.problem.problem import Problem
 from statveil.rounding import shown_up
@@ -25,26 +23,16 @@ _PROBES = 120
 _BEYOND = 1.25
 
 
-def design_partition(
-    problem: Problem, goal: Target, name: str, *, cells: int, on_grid: bool, slope: float | None
-) -> tuple[Partition, Treatment]:
-    """The partition for a target, and how the declared structure is treated."""
-    if slope is not None:
-        raise ProblemError("a slope has no meaning for a partition of one parameter; leave it out.")
-    how = treatment(problem)
-    if how.kind == "lattice":
-        raise ProblemError("a known step is accounted for by the method 'interval' only; use that.")
+def design_partition(problem: Problem, goal: Target, name: str, *, cells: int, on_grid: bool) -> Partition:
+    """The partition for a risk or a distortion."""
     designer = Designer(problem=problem, cells=check_grid(cells), on_grid=on_grid)
-    return designer.partition(best_partition(designer, name, goal)), how
+    return designer.partition(best_partition(designer, name, goal))
 
 
 def best_partition(designer: Designer, name: str, goal: Target) -> list[int]:
     """Edges of least risk within a distortion, or of least distortion within a risk (Algorithm 2)."""
     method = _method(designer, name)
-    if isinstance(goal, BinWidth):
-        raise ProblemError(
-            f"a bin width is for the method 'interval'. Got the method {name!r}; ask for a risk instead."
-        )
+    assert not isinstance(goal, BinWidth)
     if isinstance(goal, MaxDistortion):
         edges = method(goal.value)
         if edges is None:

@@ -6,8 +6,7 @@ import math
 from dataclasses import replace
 
 from statveil.accounting import distortion, quarter, risk
-from statveil.design.failures import hides_nothing, unreachable
-from statveil.design.target import BinWidth, MaxDistortion, Target, meets
+from statveil.design.target import BinWidth, MaxDistortion, Target, hides_nothing, meets, unreachable
 from statveil.errors import ProblemError
 from statveil.mechanisms.scaling import Scaling
 from statveil.problem.location_scale import LocationScale
@@ -34,7 +33,7 @@ def best_scaling(problem: Problem, goal: Target, about: float) -> Scaling:
             middle = 0.5 * (low + high)
             low, high = (middle, high) if _fits(problem, whole, middle, goal.value) else (low, middle)
         return _with(whole, low)
-    if risk(problem, whole).value > goal.value:
+    if not meets(risk(problem, whole).value, goal, within=1.0):
         raise unreachable(goal.value, risk(problem, whole).value)
     low, high = 2 * problem.tolerance / goal.value, span  # no window holds less than its share of a bin
     while high - low > 1e-6 * high:

@@ -9,8 +9,7 @@ import numpy as np
 
 from statveil.accounting import distortion, risk
 from statveil.design.chart import Chart, paper_cut, shift_cut
-from statveil.design.failures import hides_nothing, unreachable
-from statveil.design.target import MaxDistortion, MaxRisk, meets
+from statveil.design.target import MaxDistortion, MaxRisk, hides_nothing, meets, unreachable
 from statveil.errors import ProblemError, TargetError
 from statveil.mechanisms.interval import Interval
 from statveil.problem.location_scale import Form, LocationScale
@@ -134,7 +133,7 @@ def _narrowest(problem: Problem, cut: _Cut, goal: float, best: float) -> float |
 
 
 def _meets(problem: Problem, cut: _Cut, width: float, goal: float) -> bool:
-    return meets(risk(problem, cut[0].interval(problem, cut[1], width), quick=True).value, MaxRisk(goal))
+    return meets(risk(problem, cut[0].interval(problem, cut[1], width), quick=True).value, goal)
 
 
 def _widest(problem: Problem, cut: _Cut, goal: float) -> float:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from statveil.accounting import distortion, risk
-from statveil.design.failures import hides_nothing, unreachable
-from statveil.design.target import BinWidth, MaxDistortion, Target, meets
+from statveil.design.target import BinWidth, MaxDistortion, Target, hides_nothing, meets, unreachable
 from statveil.mechanisms.interval import Interval
 from statveil.problem.problem import Problem
 from statveil.problem.secrets.fraction import Fraction
@@ -19,7 +18,7 @@ def best_share_bins(problem: Problem, goal: Target) -> Interval:
         raise hides_nothing(goal.value, problem.tolerance)
     if isinstance(goal, BinWidth | MaxDistortion):
         return _bins(problem, min(1.0, goal.value if isinstance(goal, BinWidth) else 2 * goal.value))
-    if risk(problem, _bins(problem, 1.0)).value > goal.value:
+    if not meets(risk(problem, _bins(problem, 1.0)).value, goal, within=1.0):
         raise unreachable(goal.value, risk(problem, _bins(problem, 1.0)).value)
     # No bins narrower than 2 eps / T can meet T. The risk is not quite monotone in the width (a short last bin costs
     # little), so walk up from there to the first width that meets it, then halve the last stride.

@@ -1,13 +1,30 @@
-"""What a plan is asked to meet: exactly one of a risk, a distortion, or a bin width."""
+"""What a plan is asked to meet (a risk, a distortion, or a bin width), whether it does, and what to say if none can."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from statveil.errors import ProblemError
+from statveil.errors import ProblemError, TargetError
 from statveil.numbers import number, positive
+from statveil.rounding import shown_up
 
-__all__ = ["BinWidth", "MaxDistortion", "MaxRisk", "Target", "meets", "target"]
+__all__ = [
+    "CLOSELY",
+    "ROUNDED",
+    "BinWidth",
+    "MaxDistortion",
+    "MaxRisk",
+    "Target",
+    "hides_nothing",
+    "meets",
+    "target",
+    "unreachable",
+]
+
+ROUNDED = 1 + 1e-11
+"""A risk this much above the target differs from it by rounding errors only."""
+CLOSELY = 1 + 1e-12
+"""The same for one closed form, whose extent is then searched for to the last digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +80,26 @@ def target(*, max_risk: float | None = None, max_distortion: float | None = None
     return given[0]
 
 
-def meets(risk: float, goal: MaxRisk) -> bool:
-    """Whether a risk meets the target, where a rounding error of the last digits is no breach."""
-    return risk <= goal.value * (1 + 1e-11)
+def meets(risk: float, goal: MaxRisk | float, *, within: float = ROUNDED) -> bool:
+    """Whether a risk meets the target, where one above it by less than a factor is no breach.
+
+    The factor is that of rounding errors (:data:`ROUNDED`), of those of a single closed form (:data:`CLOSELY`), or a
+    mechanism's own (``Mechanism.hair``); 1 where a search must stay on the safe side.
+    """
+    return risk <= (goal.value if isinstance(goal, MaxRisk) else goal) * within
+
+
+def unreachable(goal: float, least: float, why: str = "with this prior") -> TargetError:
+    """No bins reach the risk: the prior (or a forced slope, or a known step) gives too much away."""
+    return TargetError(
+        f"a risk of {goal:g} cannot be met {why}: the smallest reachable risk is {shown_up(least)}. Ask for a larger "
+        "risk, use a smaller tolerance, or state a wider prior if outsiders know less."
+    )
+
+
+def hides_nothing(goal: float, least: float) -> TargetError:
+    """No bins within the distortion are wider than a guess."""
+    return TargetError(
+        f"a largest distortion of {goal:g} hides nothing: every bin would be no wider than a guess, so the risk is 1. "
+        f"Allow more than {shown_up(least)}, or use a smaller tolerance."
+    )

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from statveil.accounting import distortion, risk
-from statveil.design.choose import choose
 from statveil.design.frontier import frontier
+from statveil.design.methods import choose
 from statveil.design.target import MaxDistortion
 from statveil.errors import TargetError
 from statveil.problem.problem import Problem

@@ -1,22 +1,25 @@
-"""Which mechanism a plan gets: the one asked for by name, or the best of those that keep their promise to everyone."""
+"""The methods of design, and which mechanism a plan gets: of the method asked for by name, or the best of several."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from statveil.accounting import distortion, risk
 from statveil.design.analytic import design_interval
 from statveil.design.cell_methods import Certified, design_cells
 from statveil.design.comb import design_comb
-from statveil.design.failures import unreachable
 from statveil.design.partitions import design_partition
-from statveil.design.target import BinWidth, MaxRisk, Target, meets
+from statveil.design.target import BinWidth, MaxRisk, Target, meets, unreachable
 from statveil.design.treatment import Treatment, treatment
 from statveil.errors import ProblemError, StatveilError, TargetError
-from statveil.mechanisms.comb import KNIFE
+from statveil.mechanisms.cells import Cells
+from statveil.mechanisms.comb import KNIFE, Comb
+from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.mechanism import Mechanism
+from statveil.mechanisms.partition import Partition
+from statveil.mechanisms.scaling import Scaling
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box
@@ -24,11 +27,9 @@ from statveil.problem.problem import Problem
 from statveil.problem.secrets.function import Function
 from statveil.theory.one_parameter import line
 
-__all__ = ["CELLS", "METHODS", "Choice", "choose", "on_cells"]
+__all__ = ["METHODS", "Choice", "Method", "check_accepted", "choose"]
 
 _TRIES = 6
-METHODS = ("auto", "interval", "layered", "dynamic", "greedy", "comb", "layered-comb", "optimal")
-"""What a plan can ask for by name."""
 
 Progress = Callable[[str], None]
 
@@ -45,15 +46,65 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is asked of every method."""
+    """What is asked of every method; how the declared structure is treated is decided once, here."""
 
     problem: Problem
+    how: Treatment
     goal: Target
     slope: float | None
     cells: int | None
     on_grid: bool
     compared: bool
     progress: Progress | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """A way to find a mechanism.
+
+    Parameters
+    ----------
+    make : callable
+        Finds it.
+    makes : tuple of types
+        What it can end with.
+    accepts : set of str
+        Which of ``"a slope"``, ``"a bin width"`` and ``"a known step"`` it can work with.
+    cells : int, optional
+        Cells of the parameter range where none are asked for, so that it takes a few seconds; ``None`` where it needs
+        none.
+    needs_cells : callable
+        Whether it works on cells for this problem.
+    points : int, optional
+        At most so many points of a frontier, each of which takes long.
+    at_once : bool
+        Whether its whole frontier costs little more than one point of it.
+    """
+
+    make: Callable[[Request], Choice]
+    makes: tuple[type[Mechanism], ...]
+    accepts: frozenset[str] = frozenset()
+    cells: int | None = None
+    needs_cells: Callable[[Problem], bool] = field(default=lambda problem: True)
+    points: int | None = None
+    at_once: bool = False
+
+    def grid(self, problem: Problem, asked: int | None) -> int | None:
+        """Cells on which it works: as many as were asked for, if it needs any."""
+        return (asked or self.cells) if self.cells is not None and self.needs_cells(problem) else None
+
+
+def check_accepted(name: str, how: Treatment, *, slope: bool = False, width: bool = False) -> None:
+    """Refuse what a method cannot work with."""
+    accepts = METHODS[name].accepts
+    if slope and "a slope" not in accepts:
+        raise ProblemError(f"a slope is for the method 'interval'. Got the method {name!r}; leave out the slope.")
+    if width and "a bin width" not in accepts:
+        raise ProblemError(
+            f"a bin width is for the method 'interval'. Got the method {name!r}; ask for a risk instead."
+        )
+    if how.kind == "lattice" and "a known step" not in accepts:
+        raise ProblemError("a known step is accounted for by the method 'interval' only; use that.")
 
 
 def choose(
@@ -73,11 +124,18 @@ def choose(
     ``compared`` holds ``"optimal"``, which needs a coarse grid, against the methods that do not.
     """
     request = Request(
-        problem=problem, goal=goal, slope=slope, cells=cells, on_grid=on_grid, compared=compared, progress=progress
+        problem=problem,
+        how=treatment(problem),
+        goal=goal,
+        slope=slope,
+        cells=cells,
+        on_grid=on_grid,
+        compared=compared,
+        progress=progress,
     )
     if method != "auto":
         return _kept(request, method)
-    names = _candidates(problem, goal, slope, on_grid, combs)
+    names = _candidates(request, combs)
     return _best_of(request, [partial(_kept, request, name) for name in names])
 
 
@@ -113,14 +171,15 @@ def _best_of(request: Request, options: Sequence[Callable[[], Choice]]) -> Choic
     return _least(request.problem, request.goal, found)
 
 
-def _candidates(problem: Problem, goal: Target, slope: float | None, on_grid: bool, combs: bool) -> list[str]:
+def _candidates(request: Request, combs: bool) -> list[str]:
     """Methods that fit the problem; deterministic ones first, so that they win ties."""
+    problem, on_grid = request.problem, request.on_grid
     closed = _closed(problem)
-    if isinstance(goal, BinWidth) or slope is not None:
+    if isinstance(request.goal, BinWidth) or request.slope is not None:
         return ["interval"]
     alone = isinstance(problem.prior, Box) and len(problem.box.free) == 1
     numeric = alone and all(axis.exact for axis in problem.box.axes.values()) and not problem.box.cut(problem.family)
-    if closed and treatment(problem).kind == "lattice":
+    if closed and request.how.kind == "lattice":
         return ["interval"]
     # bins of equal width are the best intervals where the belief is flat along them
     even = closed and (not alone or problem.box.axes[problem.box.free[0]].flat)
@@ -132,24 +191,26 @@ def _candidates(problem: Problem, goal: Target, slope: float | None, on_grid: bo
 
 
 def _named(request: Request, method: str) -> Choice:
-    problem, goal, slope = request.problem, request.goal, request.slope
-    mechanism: Mechanism
-    if method == "interval":
-        mechanism, how = design_interval(problem, goal, slope=slope)
-    elif method in ("dynamic", "greedy"):
-        cells = request.cells or CELLS[method]
-        mechanism, how = design_partition(problem, goal, method, cells=cells, on_grid=request.on_grid, slope=slope)
-    elif method == "comb" and _closed(problem):
-        return _comb(request)
-    elif method == "comb" and slope is None and line(problem).curve.turns:
-        # combs stay on one side of a turn, bins need not
-        return _best_of(request, [partial(_on_cells, request, "comb"), partial(_named, request, "dynamic")])
-    else:
-        if slope is not None:
-            raise ProblemError(f"a slope is for the method 'interval'. Got the method {method!r}; leave out the slope.")
-        found = _on_cells(request, method)
-        return _no_worse(request, found) if method == "optimal" and request.compared else found
-    return Choice(mechanism=mechanism, how=how, method=method)
+    width = isinstance(request.goal, BinWidth)
+    check_accepted(method, request.how, slope=request.slope is not None, width=width)
+    return METHODS[method].make(request)
+
+
+def _interval(request: Request) -> Choice:
+    mechanism = design_interval(request.problem, request.goal, request.how, slope=request.slope)
+    return Choice(mechanism=mechanism, how=request.how, method="interval")
+
+
+def _partition(name: str, request: Request) -> Choice:
+    cells = request.cells or METHODS[name].cells
+    assert cells is not None
+    mechanism = design_partition(request.problem, request.goal, name, cells=cells, on_grid=request.on_grid)
+    return Choice(mechanism=mechanism, how=request.how, method=name)
+
+
+def _optimal(request: Request) -> Choice:
+    found = _on_cells("optimal", request)
+    return _no_worse(request, found) if request.compared else found
 
 
 def _no_worse(request: Request, found: Choice) -> Choice:
@@ -175,43 +236,61 @@ def _closed(problem: Problem) -> bool:
     return isinstance(problem.family, LocationScale | Categorical) and problem.secret.kind != "function"
 
 
-def on_cells(problem: Problem) -> bool:
+def _comb_on_cells(problem: Problem) -> bool:
     """Whether a comb of this problem is made of cells, as it has no closed form or follows a density."""
     alone = isinstance(problem.prior, Box) and len(problem.box.free) == 1
     return not _closed(problem) or (alone and not problem.box.axes[problem.box.free[0]].flat)
 
 
-def _on_cells(request: Request, method: str) -> Choice:
+def _on_cells(name: str, request: Request) -> Choice:
+    cells = request.cells or METHODS[name].cells
+    assert cells is not None
     mechanism, certificate = design_cells(
         request.problem,
         request.goal,
-        method,
-        cells=request.cells or CELLS[method],
+        name,
+        cells=cells,
         on_grid=request.on_grid,
         progress=request.progress,
     )
-    return Choice(mechanism=mechanism, how=treatment(request.problem), method=method, certificate=certificate)
+    return Choice(mechanism=mechanism, how=request.how, method=name, certificate=certificate)
 
 
 def _comb(request: Request) -> Choice:
     """The comb of a line; where one parameter has a density, blocks that follow it may be better."""
     problem = request.problem
+    if not _closed(problem):
+        if not line(problem).curve.turns:
+            return _on_cells("comb", request)
+        # combs stay on one side of a turn, bins need not
+        return _best_of(request, [partial(_on_cells, "comb", request), partial(_named, request, "dynamic")])
     alone = isinstance(problem.prior, Box) and len(problem.box.free) == 1
     if request.on_grid and not alone:
         raise ProblemError("a release on the grid is for one uncertain parameter; leave it out, or state the others.")
-    options: list[Callable[[], Choice]] = [] if request.on_grid else [lambda: _line_comb(request)]
-    if request.on_grid or (alone and not problem.box.axes[problem.box.free[0]].flat and request.slope is None):
-        options.append(lambda: _on_cells(request, "comb"))
+    options: list[Callable[[], Choice]] = [] if request.on_grid else [partial(_line_comb, request)]
+    if request.on_grid or (alone and not problem.box.axes[problem.box.free[0]].flat):
+        options.append(partial(_on_cells, "comb", request))
     return _best_of(request, options)
 
 
 def _line_comb(request: Request) -> Choice:
-    mechanism, how = design_comb(request.problem, request.goal, slope=request.slope)
-    return Choice(mechanism=mechanism, how=how, method="comb")
+    return Choice(mechanism=design_comb(request.problem, request.goal, request.how), how=request.how, method="comb")
 
 
-CELLS = {"dynamic": 800, "greedy": 800, "layered": 400, "comb": 400, "layered-comb": 400, "optimal": 240}
-"""Cells of the parameter range where none are asked for, so that each takes a few seconds."""
+METHODS: dict[str, Method] = {
+    "interval": Method(
+        make=_interval,
+        makes=(Interval, Scaling),
+        accepts=frozenset({"a slope", "a bin width", "a known step"}),
+    ),
+    "layered": Method(make=partial(_on_cells, "layered"), makes=(Cells,), cells=400, points=48),
+    "dynamic": Method(make=partial(_partition, "dynamic"), makes=(Partition,), cells=800, at_once=True),
+    "greedy": Method(make=partial(_partition, "greedy"), makes=(Partition,), cells=800, at_once=True),
+    "comb": Method(make=_comb, makes=(Comb, Cells), cells=400, needs_cells=_comb_on_cells, points=48),
+    "layered-comb": Method(make=partial(_on_cells, "layered-comb"), makes=(Cells,), cells=400, points=48),
+    "optimal": Method(make=_optimal, makes=(Cells, Partition, Comb), cells=240, points=16),
+}
+"""What a plan can ask for by name, beside ``"auto"``."""
 
 
 def _least(problem: Problem, goal: Target, found: Sequence[Choice]) -> Choice:
@@ -219,7 +298,7 @@ def _least(problem: Problem, goal: Target, found: Sequence[Choice]) -> Choice:
     risks = [risk(problem, choice.mechanism).value for choice in found]
     distortions = [distortion(problem, choice.mechanism) for choice in found]
     if isinstance(goal, MaxRisk):
-        met = [i for i, value in enumerate(risks) if value <= goal.value * KNIFE] or list(range(len(found)))
+        met = [i for i, value in enumerate(risks) if meets(value, goal, within=KNIFE)] or list(range(len(found)))
         least = min(distortions[i] for i in met)
         return found[next(i for i in met if distortions[i] <= least * (1 + 1e-9))]
     least = min(risks)
