@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import statveil as sv
-from statveil.design.numeric import Designer
+from statveil.design.partition.designer import Designer
 
 sys.path.insert(0, str(Path(__file__).parent))
 from printed_algorithm import printed_algorithm

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.special import erf, ndtri
 
 import statveil as sv
-from statveil.design.comb_search import best_comb
+from statveil.design.comb.search import best_comb
 from statveil.design.target import MaxDistortion, MaxRisk
 from statveil.errors import ProblemError, TargetError
 from statveil.theory.comb_layout import STRETCH, cost, layout

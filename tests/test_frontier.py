@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import statveil as sv
-from statveil.design.numeric import Designer
+from statveil.design.partition.designer import Designer
 from statveil.report.chart import frontier_csv
 
 METHODS = ("dynamic", "greedy")

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import statveil as sv
-from statveil.design.cell_grid import Assignment, CellGrid
-from statveil.design.linear_programme import (
+from statveil.design.cells.cell_grid import Assignment, CellGrid
+from statveil.design.programme.runs import comb_worth, first_runs
+from statveil.design.programme.solve import (
     Certificate,
     check,
     lower_bound,
@@ -23,9 +24,8 @@ from statveil.design.linear_programme import (
     rounded,
     solve_programme,
 )
-from statveil.design.lp_runs import comb_worth, first_runs
-from statveil.design.lp_solver import optimum, priced
-from statveil.design.lp_windows import runs_of
+from statveil.design.programme.solver import optimum, priced
+from statveil.design.programme.windows import runs_of
 from statveil.errors import ProblemError, TargetError
 from statveil.theory.one_parameter import line
 
@@ -553,5 +553,5 @@ def test_finer_cells_agree_on_the_optimum(budget):
 
 
 def test_the_solver_is_loaded_only_when_it_is_used():
-    code = "import sys, statveil.design.linear_programme; sys.exit('scipy.optimize' in sys.modules)"
+    code = "import sys, statveil.design.programme.solve; sys.exit('scipy.optimize' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from statveil import accounting
 from statveil.baseline import risk_without_release
-from statveil.design.cell_methods import Certified
+from statveil.design.cells.methods import Certified
 from statveil.design.methods import METHODS, choose
-from statveil.design.numeric import check_grid
 from statveil.design.optimum import least_possible, one_line
+from statveil.design.partition.designer import check_grid
 from statveil.design.target import MaxDistortion, MaxRisk, Target, meets, target
 from statveil.design.treatment import mode_of
 from statveil.errors import ProblemError, TargetError, unknown_name

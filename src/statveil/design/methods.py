@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from statveil.accounting import distortion, risk
-from statveil.design.analytic import design_interval
-from statveil.design.cell_methods import Certified, design_cells
-from statveil.design.comb import design_comb
-from statveil.design.partitions import design_partition
+from statveil.design.cells.methods import Certified, design_cells
+from statveil.design.comb.design import design_comb
+from statveil.design.interval.design import design_interval
+from statveil.design.partition.partitions import design_partition
 from statveil.design.target import BinWidth, MaxRisk, Target, meets, unreachable
 from statveil.design.treatment import Treatment, treatment
 from statveil.errors import ProblemError, StatveilError, TargetError

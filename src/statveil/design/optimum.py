@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from statveil.design.cell_designer import CellDesigner
-from statveil.design.comb_search import best_comb
+from statveil.design.cells.grid import CellDesigner
+from statveil.design.comb.search import best_comb
 from statveil.design.target import MaxRisk
 from statveil.errors import StatveilError
 from statveil.problem.families.categorical import Categorical
@@ -62,7 +62,7 @@ def one_line(problem: Problem) -> bool:
 
 
 def _by_programme(problem: Problem, risk: float, low: float, high: float) -> float | None:
-    from statveil.design.linear_programme import solve_programme
+    from statveil.design.programme.solve import solve_programme
 
     designer = CellDesigner(problem=problem, cells=_CELLS, even=True)
     rise = sum(abs(piece.values[-1] - piece.values[0]) for piece in designer.line.curve.pieces)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statveil.accounting import hit_windows
-from statveil.design.chart import Chart
+from statveil.design.interval.cuts import Chart
 from statveil.design.target import MaxDistortion, MaxRisk
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.problem import Problem

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from statveil.accounting import distortion, hit_window, risk
-from statveil.design.chart import Chart, charts, shift_cut
-from statveil.design.comb_search import best_comb
+from statveil.design.comb.search import best_comb
+from statveil.design.interval.cuts import Chart, charts, shift_cut
 from statveil.design.target import BinWidth, MaxDistortion, MaxRisk, Target, hides_nothing, meets, unreachable
 from statveil.design.treatment import Treatment
 from statveil.errors import ProblemError, TargetError

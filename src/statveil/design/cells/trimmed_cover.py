@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from statveil.design.covering import Layers, cover, first_of
+from statveil.design.cells.covering import Layers, cover, first_of
 
 __all__ = ["TrimmedCover", "trimmed_cover"]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from statveil.accounting import distortion, risk
-from statveil.design.chart import Chart, paper_cut, shift_cut
+from statveil.design.interval.cuts import Chart, paper_cut, shift_cut
 from statveil.design.target import MaxDistortion, MaxRisk, hides_nothing, meets, unreachable
 from statveil.errors import ProblemError, TargetError
 from statveil.mechanisms.interval import Interval

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from statveil.design.cell_grid import Assignment, CellGrid
+from statveil.design.cells.cell_grid import Assignment, CellGrid
 
 __all__ = ["candidates", "covered", "reach", "risk_of", "runs_of"]
 

@@ -12,15 +12,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from statveil.design.branches import check_runs
-from statveil.design.cell_grid import Assignment, CellGrid
-from statveil.design.lp_assignment import assignment_of, meets, thinned
-from statveil.design.lp_certificate import Certificate, lower_bound
-from statveil.design.lp_generation import Enough, Progress, with_enough_runs
-from statveil.design.lp_rounding import one_release_a_cell
-from statveil.design.lp_solution import Solution, check
-from statveil.design.lp_solver import Caps, optimum
-from statveil.design.lp_windows import risk_of
+from statveil.design.cells.branches import check_runs
+from statveil.design.cells.cell_grid import Assignment, CellGrid
+from statveil.design.programme.assignment import assignment_of, meets, thinned
+from statveil.design.programme.certificate import Certificate, lower_bound
+from statveil.design.programme.generation import Enough, Progress, with_enough_runs
+from statveil.design.programme.rounding import one_release_a_cell
+from statveil.design.programme.solution import Solution, check
+from statveil.design.programme.solver import Caps, optimum
+from statveil.design.programme.windows import risk_of
 from statveil.errors import ProblemError, StatveilError, TargetError
 from statveil.numbers import number, positive
 from statveil.rounding import shown_up

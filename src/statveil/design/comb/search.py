@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statveil.accounting import support_polygon
-from statveil.design.comb_directions import best_slants, fan, least_extents, risks, slants
-from statveil.design.comb_lines import (
+from statveil.design.comb.directions import best_slants, fan, least_extents, risks, slants
+from statveil.design.comb.lines import (
     CombDesign,
     CombLines,
     axis_lines,

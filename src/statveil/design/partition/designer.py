@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from statveil.design.programme import edges_of, solve
-from statveil.design.straddle import best_straddling, solve_any
+from statveil.design.partition.dynamic import edges_of, solve
+from statveil.design.partition.straddle import best_straddling, solve_any
 from statveil.errors import ProblemError
 from statveil.mechanisms.partition import Partition
 from statveil.problem.problem import Problem

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from statveil.design.cell_grid import CellGrid
-from statveil.design.lp_windows import reach, runs_of
+from statveil.design.cells.cell_grid import CellGrid
+from statveil.design.programme.windows import reach, runs_of
 
 __all__ = ["comb_worth", "first_runs"]
 

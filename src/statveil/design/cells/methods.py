@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from statveil.accounting import distortion, risk
-from statveil.design.cell_designer import CellDesigner
-from statveil.design.cell_grid import Assignment, CellGrid
-from statveil.design.comb_partition import comb_partition
-from statveil.design.layered import layered_combs, layered_intervals
-from statveil.design.partitions import design_partition
+from statveil.design.cells.cell_grid import Assignment, CellGrid
+from statveil.design.cells.comb_partition import comb_partition
+from statveil.design.cells.grid import CellDesigner
+from statveil.design.cells.layered import layered_combs, layered_intervals
+from statveil.design.partition.partitions import design_partition
 from statveil.design.target import BinWidth, MaxDistortion, MaxRisk, Target, meets, unreachable
 from statveil.errors import TargetError
 from statveil.mechanisms.mechanism import Mechanism
@@ -83,7 +83,7 @@ class CellMethod:
 
     def certified(self, budget: float) -> Certified | None:
         """What no mechanism on these cells with at most this distortion is below."""
-        from statveil.design.linear_programme import check, solve_programme
+        from statveil.design.programme.solve import check, solve_programme
 
         grid = self.designer.grid(budget)
         if grid is None:
@@ -117,7 +117,7 @@ class CellMethod:
 
     def _optimal(self, grid: CellGrid) -> Mechanism:
         """The programme's optimum, deterministic where that costs under 1 %."""
-        from statveil.design.linear_programme import rounded, solve_programme
+        from statveil.design.programme.solve import rounded, solve_programme
 
         solution = solve_programme(grid, certify=False, progress=self.progress)
         plain = rounded(grid, solution)

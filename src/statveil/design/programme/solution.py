@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from statveil.design.cell_grid import Assignment, CellGrid
-from statveil.design.lp_certificate import Certificate, lower_bound
-from statveil.design.lp_windows import risk_of
+from statveil.design.cells.cell_grid import Assignment, CellGrid
+from statveil.design.programme.certificate import Certificate, lower_bound
+from statveil.design.programme.windows import risk_of
 
 __all__ = ["Solution", "check"]
 

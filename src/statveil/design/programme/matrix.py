@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from statveil.design.cell_grid import CellGrid
-from statveil.design.lp_windows import candidates, reach
+from statveil.design.cells.cell_grid import CellGrid
+from statveil.design.programme.windows import candidates, reach
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from statveil.design.cell_grid import Assignment, CellGrid
-from statveil.design.numeric import check_grid
+from statveil.design.cells.cell_grid import Assignment, CellGrid
+from statveil.design.partition.designer import check_grid
 from statveil.mechanisms.cells import Cells
 from statveil.problem.problem import Problem
 from statveil.theory.one_parameter import Line, line

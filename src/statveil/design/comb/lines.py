@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statveil.accounting import hit_window, support_polygon
-from statveil.design.chart import Chart, charts
+from statveil.design.interval.cuts import Chart, charts
 from statveil.design.target import CLOSELY, meets, unreachable
 from statveil.problem.location_scale import Form, LocationScale
 from statveil.problem.problem import Problem

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from statveil.accounting import risk
-from statveil.design.chart import Chart
+from statveil.design.interval.cuts import Chart
 from statveil.design.target import MaxDistortion, MaxRisk, hides_nothing, meets, unreachable
 from statveil.mechanisms.interval import Interval
 from statveil.problem.location_scale import Form, LocationScale

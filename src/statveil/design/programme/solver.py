@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statveil.design.cell_grid import CellGrid
-from statveil.design.lp_matrix import Programme, Rows, programme
+from statveil.design.cells.cell_grid import CellGrid
+from statveil.design.programme.matrix import Programme, Rows, programme
 
 __all__ = ["Caps", "Optimum", "Priced", "optimum", "priced"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from statveil.design.numeric import Designer, check_grid
+from statveil.design.partition.designer import Designer, check_grid
 from statveil.design.target import BinWidth, MaxDistortion, MaxRisk, Target, meets, unreachable
 from statveil.errors import TargetError
 from statveil.mechanisms.partition import Partition

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statveil.design.cell_grid import CellGrid
+from statveil.design.cells.cell_grid import CellGrid
 from statveil.errors import ProblemError
 
 __all__ = ["branches", "check_runs", "rising"]

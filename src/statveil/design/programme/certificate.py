@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from statveil.design.cell_grid import CellGrid
-from statveil.design.lp_windows import covered, reach, runs_of
+from statveil.design.cells.cell_grid import CellGrid
+from statveil.design.programme.windows import covered, reach, runs_of
 
 __all__ = ["Certificate", "lower_bound"]
 

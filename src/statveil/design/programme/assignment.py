@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from statveil.design.cell_grid import Assignment, CellGrid
-from statveil.design.lp_solver import Caps, Optimum
-from statveil.design.lp_windows import risk_of
+from statveil.design.cells.cell_grid import Assignment, CellGrid
+from statveil.design.programme.solver import Caps, Optimum
+from statveil.design.programme.windows import risk_of
 
 __all__ = ["assignment_of", "meets", "thinned"]
 

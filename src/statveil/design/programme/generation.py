@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from statveil.design.branches import branches
-from statveil.design.cell_grid import CellGrid
-from statveil.design.lp_assignment import assignment_of
-from statveil.design.lp_runs import comb_worth, first_runs
-from statveil.design.lp_solver import Caps, Optimum, Priced, optimum, priced
-from statveil.design.lp_windows import risk_of, runs_of
+from statveil.design.cells.branches import branches
+from statveil.design.cells.cell_grid import CellGrid
+from statveil.design.programme.assignment import assignment_of
+from statveil.design.programme.runs import comb_worth, first_runs
+from statveil.design.programme.solver import Caps, Optimum, Priced, optimum, priced
+from statveil.design.programme.windows import risk_of, runs_of
 
 __all__ = ["Enough", "Progress", "with_enough_runs"]
 

@@ -1,0 +1,1 @@
+"""Combs in closed form: the mechanism that attains the limit."""

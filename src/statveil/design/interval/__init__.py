@@ -1,0 +1,1 @@
+"""Bins of equal width: the paper's mechanism, along any direction."""
