@@ -57,8 +57,3 @@ class Assignment:
     cell: Index
     release: Index
     probability: Array
-
-    @property
-    def deterministic(self) -> bool:
-        """Whether every cell has one release."""
-        return len(np.unique(self.cell)) == len(self.cell)

@@ -147,11 +147,6 @@ class CellDesigner:
             choices=tuple(tuple(sorted(choice.items())) for choice in choices),
         )
 
-    def realised(self, found: Assignment) -> float:
-        """Distortion that an assignment really has: at most its budget."""
-        _, first, last = _spans(found)
-        return float(np.max(self._distortions(first, last + 1)))
-
 
 def _cuts(edges: Array, widest: float) -> list[Array]:
     """Equal cuts of the cells that are wider than so much."""

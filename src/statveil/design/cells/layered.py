@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from statveil.design.cells.branches import branches, check_runs, rising
 from statveil.design.cells.cell_grid import Assignment, CellGrid
 from statveil.design.cells.covering import Layers, cover, cover_from_right, first_of, packing
-from statveil.design.cells.trimmed_cover import trimmed_cover
 from statveil.errors import ProblemError
 
 __all__ = ["LayeredCombs", "LayeredIntervals", "interval_bound", "layered_combs", "layered_intervals"]
@@ -41,10 +40,6 @@ class LayeredIntervals:
     """No attacker with the grid's window has a higher risk."""
     density: float
     """An attacker with a window of any length w has a risk of at most w times this."""
-    least_density: float
-    """No assignment to runs of one branch has a lower density: cells no two of which share a run prove it."""
-    least_bound: float
-    """No cover by boxes has a lower bound at the grid's window; 0 where it was not looked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -61,27 +56,16 @@ class LayeredCombs:
 
 
 # --- intervals --------------------------------------------------------------------------------------
-def layered_intervals(grid: CellGrid, *, proportional: bool = True) -> LayeredIntervals:
-    """Layered intervals of least density, or of least risk at the grid's window.
+def layered_intervals(grid: CellGrid) -> LayeredIntervals:
+    """Layered intervals of least density, so that the risk stays in proportion to the attacker's tolerance.
 
-    Parameters
-    ----------
-    grid : CellGrid
-        The cells. Where the secret turns, runs are cut: two branches in one release would put their densities on
-        top of each other, so a box over both counts as two and gains nothing over two runs.
-    proportional : bool
-        ``True``: the least ``density``, so that the risk stays in proportion to the attacker's tolerance.
-        ``False``: the least risk at the grid's window alone; peaks narrower than a window may stand out of their
-        boxes and count in full. Never above a partition into intervals where the prior has one peak in each.
+    Where the secret turns, runs are cut: two branches in one release would put their densities on top of each other, so
+    a box over both counts as two and gains nothing over two runs.
     """
     check_runs(grid)
     last, level = _within_branches(grid), _level(grid)
-    if proportional:
-        need = np.where(np.isfinite(level) & (level / _UNBOUNDED <= _even_level(grid)), level, 0.0)
-        found, least_bound = [cover(need, last), cover_from_right(need, last)], 0.0
-    else:
-        trimmed = trimmed_cover(grid.mass, level, grid.window, last)
-        found, least_bound = [trimmed.layers], min(1.0, trimmed.limit)
+    need = np.where(np.isfinite(level) & (level / _UNBOUNDED <= _even_level(grid)), level, 0.0)
+    found = [cover(need, last), cover_from_right(need, last)]
     made = [layers.assignment(last) for layers in (*found, *(_full(layers, last) for layers in found))]
     bound, best = min((interval_bound(grid, assignment), i) for i, assignment in enumerate(made))
     assignment = made[best]
@@ -89,20 +73,15 @@ def layered_intervals(grid: CellGrid, *, proportional: bool = True) -> LayeredIn
         assignment=assignment,
         bound=bound,
         density=float(np.sum(_largest(assignment, np.where(grid.mass > 0, level, 0.0)))),
-        least_density=packing(np.where(grid.mass > 0, level, 0.0), last),
-        least_bound=least_bound,
     )
 
 
-def interval_bound(grid: CellGrid, assignment: Assignment, window: float | None = None) -> float:
-    """Largest risk of an attacker with this window, for releases that each lie on one branch of the secret.
+def interval_bound(grid: CellGrid, assignment: Assignment) -> float:
+    """Largest risk of an attacker with the grid's window, for releases that each lie on one branch of the secret.
 
     A cell of level l and mass m is at worst l high on a length of m / l. Sorted from the highest down, the cells of
     a release give any window of length w at most the mass of the first w of that length.
     """
-    w = grid.window if window is None else window
-    if not 0 <= w < np.inf:
-        raise ProblemError(f"the window must be a length of 0 or more. Got {w}; state twice the tolerance.")
     level = _level(grid)
     order = np.lexsort((-level[assignment.cell] * assignment.probability, assignment.release))
     cell, release = assignment.cell[order], assignment.release[order]
@@ -117,7 +96,7 @@ def interval_bound(grid: CellGrid, assignment: Assignment, window: float | None 
     reached = np.cumsum(length)
     start = reached - length
     start = start - np.repeat(start[opens], np.diff(opens, append=len(cell)))
-    w += _overlap(grid) + _NOISE * float(reached[-1])  # rounding errors count against us
+    w = grid.window + (_overlap(grid) + _NOISE * float(reached[-1]))  # rounding errors count against us
     part = np.divide(np.clip(w - start, 0.0, length), length, out=np.ones(len(cell)), where=length > 0)
     return min(1.0, float(np.sum(grid.mass[cell] * assignment.probability[order] * part)))
 
@@ -164,7 +143,7 @@ def _full(layers: Layers, last: Index) -> Layers:
 
 
 # --- combs ------------------------------------------------------------------------------------------
-def layered_combs(grid: CellGrid, *, spacing: int | None = None) -> LayeredCombs:
+def layered_combs(grid: CellGrid) -> LayeredCombs:
     """Layered combs of least risk, on cells that are equally wide in the secret.
 
     The cells of one residue class modulo the spacing are the teeth of combs, and the masses of the teeth are covered
@@ -174,12 +153,7 @@ def layered_combs(grid: CellGrid, *, spacing: int | None = None) -> LayeredCombs
     * its level times its width, which already holds if the teeth's starts are a window apart: whatever a window
       leaves of one tooth is at least as long as what it takes of the next, so it covers one tooth's length in all.
 
-    Parameters
-    ----------
-    grid : CellGrid
-        The cells; the secret must only rise or only fall.
-    spacing : int, optional
-        Cells from one tooth to the next; by default the best up to twice the least possible one.
+    The secret must only rise or only fall. Spacings up to twice the least possible one are tried.
     """
     check_runs(grid)
     rising(grid, "combs")
@@ -193,13 +167,6 @@ def layered_combs(grid: CellGrid, *, spacing: int | None = None) -> LayeredCombs
         )
     least = next(s for s in range(1, n + 1) if s == n or _short(grid, s) <= _EQUAL * narrowest)
     options = range(least, min(2 * least + 2, n) + 1)
-    if spacing is not None:
-        if isinstance(spacing, bool) or not isinstance(spacing, int) or spacing < least:
-            raise ProblemError(
-                f"the spacing of a comb must be a whole number of cells, {least} or more, so that a window catches one "
-                f"tooth. Got {spacing!r}."
-            )
-        options = range(min(spacing, n), min(spacing, n) + 1)
     level = _level(grid)
     touched = np.minimum(grid.mass, window * level)
     best: tuple[float, int, Layers, Array] | None = None

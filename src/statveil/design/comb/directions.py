@@ -26,14 +26,14 @@ Array = NDArray[np.float64]
 
 _ROUGHLY, _EXACTLY = 20, 52
 """Halvings of an extent: while scanning, and at the end."""
+_VALLEYS = 10
+"""Slants of a scan that are zoomed in on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fan:
     """Directions, one a row, and their lines in bands across which the length is linear."""
 
-    directions: Array
-    """Change of the two free parameters."""
     price: Array
     """Distance per change of the secret: distortion = price * extent / 2."""
     width: Array
@@ -64,7 +64,6 @@ def fan(problem: Problem, directions: Array) -> Fan:
     size = polygon.corners.max(axis=0) - low
     width, start, stop = _bands((polygon.corners - low) / size, directions / size)
     return Fan(
-        directions=directions,
         price=np.where(rate > still, unit / rate, np.inf),
         width=width,
         start=start * rate[:, None],
@@ -133,12 +132,10 @@ def slants(problem: Problem) -> Array:
     return np.unique(np.concatenate(found))
 
 
-def best_slants(
-    values: Array, rough: Callable[[Array], Array], score: Callable[[Array], Array], *, most: int = 10
-) -> Array:
+def best_slants(values: Array, rough: Callable[[Array], Array], score: Callable[[Array], Array]) -> Array:
     """The best slants of a rough scan, each zoomed in on: the score jumps where a tooth more is needed."""
     at = np.arcsinh(values)  # even steps for small slants, even ratios for large ones
-    points = at[_valleys(rough(values), most)]
+    points = at[_valleys(rough(values), _VALLEYS)]
     step = np.diff(at, prepend=2 * at[0] - at[1], append=2 * at[-1] - at[-2])
     index = np.searchsorted(at, points)
     below, above = points - step[index], points + step[index + 1]

@@ -34,6 +34,8 @@ Array = NDArray[np.float64]
 Score = Callable[[Array], Array]
 """How good directions are, one a row: the smaller the better."""
 
+_DIRECTIONS = 3
+"""Directions that are worked out to the end."""
 _TIE = 1 + 1e-6
 """A direction that moves both parameters must be better than one that moves one by more than this."""
 
@@ -162,7 +164,7 @@ def _two_for_distortion(problem: Problem, goal: float) -> CombDesign:
     return _least(options, [option.risk for option in options])
 
 
-def _best_directions(problem: Problem, rough: Score, score: Score, rank: Score, *, most: int = 3) -> list[Array]:
+def _best_directions(problem: Problem, rough: Score, score: Score, rank: Score) -> list[Array]:
     """The best directions, best first: scanned roughly and zoomed in on, or of one parameter, or of both alike."""
     names, _ = support_polygon(problem)
     assert isinstance(problem.family, LocationScale)
@@ -173,7 +175,7 @@ def _best_directions(problem: Problem, rough: Score, score: Score, rank: Score, 
     options = options[np.isfinite(fan(problem, options).price)]
     both = np.all(options != 0, axis=1)
     order = np.argsort(rank(options) * np.where(both, _TIE, 1.0), kind="stable")
-    return list(options[order[:most]])
+    return list(options[order[:_DIRECTIONS]])
 
 
 def _rays(values: Array) -> Array:

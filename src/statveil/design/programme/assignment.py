@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from statveil.design.cells.cell_grid import Assignment, CellGrid
-from statveil.design.programme.solver import Caps, Optimum
+from statveil.design.programme.solver import Optimum
 from statveil.design.programme.windows import risk_of
 
-__all__ = ["assignment_of", "meets", "thinned"]
+__all__ = ["assignment_of", "thinned"]
 
 _LEAST = 1e-9
 _THRESHOLDS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
@@ -36,16 +36,11 @@ def _kept(found: Assignment, least: float) -> Assignment:
     return Assignment(cell=cell, release=found.release[used], probability=share / np.bincount(cell, share)[cell])
 
 
-def thinned(grid: CellGrid, limits: Caps, found: Assignment) -> Assignment:
+def thinned(grid: CellGrid, found: Assignment) -> Assignment:
     """The same risk with fewer entries: small ones are left out."""
     risk = risk_of(grid, found)
     for least in _THRESHOLDS:
         thinner = _kept(found, least)
-        if risk_of(grid, thinner) <= risk * (1 + _AFFORDABLE) and meets(grid, limits, thinner):
+        if risk_of(grid, thinner) <= risk * (1 + _AFFORDABLE):
             return thinner
     return found
-
-
-def meets(grid: CellGrid, limits: Caps, found: Assignment) -> bool:
-    """Whether the risk at every other window is within its cap."""
-    return all(risk_of(grid, found, window) <= cap for window, cap in limits)

@@ -12,7 +12,7 @@ from statveil.design.cells.branches import branches
 from statveil.design.cells.cell_grid import CellGrid
 from statveil.design.programme.assignment import assignment_of
 from statveil.design.programme.runs import comb_worth, first_runs
-from statveil.design.programme.solver import Caps, Optimum, Priced, optimum, priced
+from statveil.design.programme.solver import Optimum, Priced, optimum, priced
 from statveil.design.programme.windows import risk_of, runs_of
 
 __all__ = ["Enough", "Progress", "with_enough_runs"]
@@ -40,18 +40,18 @@ class Enough:
     """The first choice of runs that had the same risk: prices need more runs than the mechanism."""
 
 
-def with_enough_runs(grid: CellGrid, caps: Caps, certify: bool, progress: Progress | None) -> Enough | None:
+def with_enough_runs(grid: CellGrid, certify: bool, progress: Progress | None) -> Enough | None:
     """Solve for some of the runs and add others as long as the prices show that mass would cost less there.
 
-    ``None`` where no mechanism meets the caps. For a secret that only rises or falls the worth of a run's combs tells
+    ``None`` where the solver finds no answer. For a secret that only rises or falls the worth of a run's combs tells
     which ones to add; where branches overlap, or for a proof, the solver prices all runs in the end.
     """
     every, runs = runs_of(grid), first_runs(grid)
-    in_full = certify or bool(caps) or len(branches(grid)) > 1  # combs are not all where two branches overlap
+    in_full = certify or len(branches(grid)) > 1  # combs are not all where two branches overlap
     least, enough, turn, since = np.inf, runs, 0, 0
     while True:  # with more runs each time
         turn += 1
-        best = optimum(grid, runs, caps, gap=1e-7)
+        best = optimum(grid, runs, gap=1e-7)
         if best is None:
             if len(runs) == len(every):
                 return None
@@ -65,14 +65,14 @@ def with_enough_runs(grid: CellGrid, caps: Caps, certify: bool, progress: Progre
         missing = np.setdiff1d(every, runs)
         if not len(missing):
             return Enough(best=best, rest=None, runs=enough)
-        saves = comb_worth(grid, best.price, missing) - 1 if not caps else np.zeros(len(missing))
+        saves = comb_worth(grid, best.price, missing) - 1
         wanted = int(np.count_nonzero(saves > _SAVES))
         stalled = turn - since >= _STALLED[certify]
         if wanted and not stalled:
             # the worst of them; their neighbours often stop being worth it
             wanted = min(wanted, max(_AT_ONCE, wanted // 3))
         elif in_full:
-            rest = priced(grid, missing, caps, best.price, best.cap_prices)
+            rest = priced(grid, missing, best.price)
             if rest is None:
                 runs = every
                 continue

@@ -7,7 +7,6 @@ one), while x alone would need as many entries as the window holds cells.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -34,26 +33,23 @@ class Rows:
     """The rows that say that a window of a run catches at most z."""
 
     run: Index
-    length: Index
-    """Which of the window lengths it has."""
     start: Array
     stop: Array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Programme:
-    """Least ``cost @ v`` with ``upper @ v <= most`` and ``equal @ v == value``, v >= 0; masses are in 1/n."""
+    """Least ``cost @ v`` with ``upper @ v <= 0`` and ``equal @ v == value``, v >= 0; masses are in 1/n."""
 
     cost: Array
     upper: csr_array
-    most: Array
     equal: csr_array
     value: Array
     cell: Index
     """Cell and run of the first variables, the x."""
     run: Index
     windows: Rows
-    """What the first rows of ``upper`` say; one row a cap follows."""
+    """What the rows of ``upper`` say."""
 
 
 @dataclass(slots=True)
@@ -102,70 +98,60 @@ class _Scale:
         return np.where(share > 0, self.after[k], exact[k]), share
 
 
-def programme(grid: CellGrid, runs: Index, windows: Sequence[float], caps: Sequence[float]) -> Programme:
-    """Least risk at the first window length, with a cap on the risk at each of the others."""
-    n = len(grid)
-    lengths = [reach(grid, window) for window in windows]
+def programme(grid: CellGrid, runs: Index) -> Programme:
+    """Least risk with these runs."""
+    n, length = len(grid), reach(grid)
     sizes = grid.last[runs] - runs + 1
     offsets = np.cumsum(sizes) - sizes
     entries = int(sizes.sum())
     cells = np.arange(entries) - np.repeat(offsets - runs, sizes)
-    low_at, high_at, values = _levels(grid, lengths[0])
+    low_at, high_at, values = _levels(grid, length)
 
     upper, equal = _Matrix(), _Matrix(height=n)
     equal.add(cells, np.arange(entries), 1.0)
     used = entries  # variables so far: the x, then the S of one run after another, the z at last
-    tried: list[tuple[int, int, Array, Array]] = []  # run, number of the length, starts and stops: one z each
+    tried: list[tuple[Array, Array]] = []  # starts and stops of each run's windows: one z each
     for run, size, offset in zip(runs.tolist(), sizes.tolist(), offsets.tolist(), strict=True):
         part, x = slice(run, run + size), np.arange(offset, offset + size)
         low, high = low_at[part], high_at[part]
-        scale = None
-        for which, length in enumerate(lengths):
-            start, stop = _distinct(*candidates(values[low], values[high], length), length)
-            tried.append((run, which, start, stop))
-            row = upper.height + np.arange(len(start))
-            upper.height += len(start)
-            if len(start) == 1:  # the window holds the whole run
-                upper.add(row, x, 1.0)
-                continue
-            if scale is None:
-                scale, piece, cell, share = _pieces(low, high, values)
-                sums = used + np.arange(scale.after[-1])
-                used += len(sums)
-                # S of a piece = S of the piece below + what the cells have in it
-                here = equal.height + np.arange(len(sums))
-                equal.add(here, sums, 1.0)
-                equal.add(here[1:], sums[:-1], -1.0)
-                equal.add(here[piece], x[cell], -share)
-                equal.height += len(sums)
-            for at, sign in ((stop, 1.0), (start, -1.0)):
-                below, share = scale.place(at, stop=sign > 0)
-                inner = below > 0
-                upper.add(row[inner], sums[below[inner] - 1], sign * (1 - share[inner]))
-                inner = share > 0
-                upper.add(row[inner], sums[below[inner]], sign * share[inner])
-    counts = [len(start) for _, _, start, _ in tried]
+        start, stop = _distinct(*candidates(values[low], values[high], length), length)
+        tried.append((start, stop))
+        row = upper.height + np.arange(len(start))
+        upper.height += len(start)
+        if len(start) == 1:  # the window holds the whole run
+            upper.add(row, x, 1.0)
+            continue
+        scale, piece, cell, share = _pieces(low, high, values)
+        sums = used + np.arange(scale.after[-1])
+        used += len(sums)
+        # S of a piece = S of the piece below + what the cells have in it
+        here = equal.height + np.arange(len(sums))
+        equal.add(here, sums, 1.0)
+        equal.add(here[1:], sums[:-1], -1.0)
+        equal.add(here[piece], x[cell], -share)
+        equal.height += len(sums)
+        for at, sign in ((stop, 1.0), (start, -1.0)):
+            below, share = scale.place(at, stop=sign > 0)
+            inner = below > 0
+            upper.add(row[inner], sums[below[inner] - 1], sign * (1 - share[inner]))
+            inner = share > 0
+            upper.add(row[inner], sums[below[inner]], sign * share[inner])
+    counts = [len(start) for start, _ in tried]
     upper.add(np.arange(upper.height), used + np.repeat(np.arange(len(tried)), counts), -1.0)
-    lengths_of = np.array([which for _, which, _, _ in tried])
-    for which in range(1, len(lengths)):
-        upper.add(upper.height, used + np.flatnonzero(lengths_of == which), 1.0)
-        upper.height += 1
     width = used + len(tried)
     cost = np.zeros(width)
-    cost[used:] = lengths_of == 0
+    cost[used:] = 1.0
     return Programme(
         cost=cost,
         upper=upper.finished(width),
-        most=np.concatenate([np.zeros(upper.height - len(caps)), n * np.array(caps, dtype=np.float64)]),
         equal=equal.finished(width),
         value=np.concatenate([n * grid.mass, np.zeros(equal.height - n)]),
         cell=cells,
         run=np.repeat(runs, sizes),
         windows=Rows(
-            run=np.repeat([run for run, _, _, _ in tried], counts),
-            length=np.repeat(lengths_of, counts),
-            start=np.concatenate([start for _, _, start, _ in tried]),
-            stop=np.concatenate([stop for _, _, _, stop in tried]),
+            run=np.repeat(runs, counts),
+            start=np.concatenate([start for start, _ in tried]),
+            stop=np.concatenate([stop for _, stop in tried]),
         ),
     )
 

@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 from statveil.design.cells.cell_grid import CellGrid
 from statveil.design.programme.matrix import Programme, Rows, programme
 
-__all__ = ["Caps", "Optimum", "Priced", "optimum", "priced"]
+__all__ = ["Optimum", "Priced", "optimum", "priced"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
-Caps = tuple[tuple[float, float], ...]
-"""Window lengths with the largest risk at each."""
 
 _SECONDS = 300.0
 _TIE_BREAK = 1e-4
@@ -37,8 +35,6 @@ class Optimum:
     """Dual value of each window."""
     price: Array
     """Dual value of each cell: by how much the risk rises with its mass."""
-    cap_prices: Array
-    """Dual value of each cap: by how much the risk falls as it is raised."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -50,49 +46,49 @@ class Priced:
     weight: Array
 
 
-def optimum(grid: CellGrid, runs: Index, caps: Caps, *, gap: float, sparse: bool = False) -> Optimum | None:
+def optimum(grid: CellGrid, runs: Index, *, gap: float, sparse: bool = False) -> Optimum | None:
     """The best mechanism with these runs; ``None`` where there is none, or the solver found none.
 
     With ``sparse`` every cell has slightly different costs in different runs (at most 1e-4 of its mass), so that one
     of many equally good mechanisms stands out and most cells have a single run.
     """
-    stated = programme(grid, runs, [grid.window, *(window for window, _ in caps)], [cap for _, cap in caps])
+    stated = programme(grid, runs)
     cost, entries = stated.cost.copy(), len(stated.cell)
     if sparse:
         cost[:entries] = _TIE_BREAK * np.random.default_rng(0).random(entries)
     found = _run(
-        gap, c=cost, A_ub=stated.upper, b_ub=stated.most, A_eq=stated.equal, b_eq=stated.value, bounds=(0, None)
+        gap,
+        c=cost,
+        A_ub=stated.upper,
+        b_ub=np.zeros(stated.upper.shape[0]),
+        A_eq=stated.equal,
+        b_eq=stated.value,
+        bounds=(0, None),
     )
     if found is None:
         return None
-    duals = np.maximum(-found.ineqlin.marginals, 0.0)
-    rows = len(stated.windows.run)
     return Optimum(
         cell=stated.cell,
         run=stated.run,
         mass=np.maximum(found.x[:entries], 0.0),
         windows=stated.windows,
-        weight=duals[:rows],
+        weight=np.maximum(-found.ineqlin.marginals, 0.0),
         price=found.eqlin.marginals[: len(grid)],
-        cap_prices=duals[rows:],
     )
 
 
-def priced(grid: CellGrid, runs: Index, caps: Caps, price: Array, cap_prices: Array) -> Priced | None:
-    """Most that each run can earn: the prices of what is sent there, for z and the caps' prices times theirs of 1.
+def priced(grid: CellGrid, runs: Index, price: Array) -> Priced | None:
+    """Most that each run can earn: the prices of what is sent there, for a z of 1.
 
     The runs do not depend on each other; a few at a time are quicker than all.
     """
-    windows = [grid.window, *(window for window, _ in caps)]
-    unit = np.array([1.0, *cap_prices])
     parts: list[tuple[Programme, Array]] = []
     sizes = np.cumsum(grid.last[runs] - runs + 1)
     for part in np.split(runs, np.flatnonzero(np.diff(sizes // _ENTRIES_AT_ONCE)) + 1):
-        stated = programme(grid, part, windows, [0.0] * len(caps))
+        stated = programme(grid, part)
         cost = np.zeros(len(stated.cost))
         cost[: len(stated.cell)] = -price[stated.cell]
-        # z + sum of prices times the z of the caps <= 1, for each run
-        found = _run(1e-8, c=cost, **_one_unit_a_run(stated, len(grid), len(part), unit))
+        found = _run(1e-8, c=cost, **_one_unit_a_run(stated, len(grid), len(part)))
         if found is None:
             return None
         parts.append((stated, np.maximum(-found.ineqlin.marginals[: len(stated.windows.run)], 0.0)))
@@ -100,18 +96,16 @@ def priced(grid: CellGrid, runs: Index, caps: Caps, price: Array, cap_prices: Ar
         **{name: np.concatenate([getattr(p.windows, name) for p, _ in parts]) for name in Rows.__dataclass_fields__}
     )
     weight = np.concatenate([w for _, w in parts])
-    main = joined.length == 0
-    worth = np.bincount(joined.run[main], weight[main], minlength=len(grid)).astype(np.float64)
+    worth = np.bincount(joined.run, weight, minlength=len(grid)).astype(np.float64)
     return Priced(worth=worth[runs], windows=joined, weight=weight)
 
 
-def _one_unit_a_run(stated: Programme, cells: int, runs: int, unit: Array) -> dict[str, Any]:
+def _one_unit_a_run(stated: Programme, cells: int, runs: int) -> dict[str, Any]:
+    """The programme with z <= 1 for each run."""
     from scipy.sparse import csr_array, vstack
 
-    heights = len(unit) * runs
-    column = len(stated.cost) - heights + np.arange(heights)  # the z, run by run
-    row = np.repeat(np.arange(runs), len(unit))
-    budget = csr_array((np.tile(unit, runs), (row, column)), shape=(runs, len(stated.cost)))
+    column = len(stated.cost) - runs + np.arange(runs)  # the z, run by run
+    budget = csr_array((np.ones(runs), (np.arange(runs), column)), shape=(runs, len(stated.cost)))
     rows = len(stated.windows.run)
     return {
         "A_ub": vstack([stated.upper[:rows], budget], format="csr"),
