@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import statveil as sv
-from statveil.design.cells.cell_grid import CellGrid
 from statveil.design.cells.comb_partition import comb_partition
+from statveil.design.cells.grid import CellGrid
 from statveil.errors import ProblemError
 from statveil.theory.one_parameter import line
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from scipy import optimize, special, stats
 
 import statveil as sv
-from statveil.design.partition.designer import Designer
-from statveil.design.partition.partitions import best_partition
+from statveil.design.partition.designer import Designer, best_partition
 from statveil.design.target import MaxDistortion
 from statveil.theory.one_parameter import line
 from statveil.theory.risk.preimage import bin_cost, contiguous_cost

@@ -13,9 +13,8 @@ from scipy import stats
 from scipy.optimize import linprog
 
 import statveil as sv
-from statveil.design.cells.branches import branches
-from statveil.design.cells.cell_grid import Assignment, CellGrid
 from statveil.design.cells.covering import cover, cover_from_right, packing
+from statveil.design.cells.grid import Assignment, CellGrid, branches
 from statveil.design.cells.layered import interval_bound, layered_combs, layered_intervals
 from statveil.errors import ProblemError
 from statveil.theory.one_parameter import line

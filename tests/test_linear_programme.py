@@ -14,18 +14,10 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import statveil as sv
-from statveil.design.cells.cell_grid import Assignment, CellGrid
-from statveil.design.programme.runs import comb_worth, first_runs
-from statveil.design.programme.solve import (
-    Certificate,
-    check,
-    lower_bound,
-    risk_of,
-    rounded,
-    solve_programme,
-)
-from statveil.design.programme.solver import optimum, priced
-from statveil.design.programme.windows import runs_of
+from statveil.design.cells.grid import Assignment, CellGrid
+from statveil.design.programme.certificate import Certificate, check, lower_bound, risk_of, runs_of
+from statveil.design.programme.matrix import optimum, priced
+from statveil.design.programme.solve import comb_worth, first_runs, rounded, solve_programme
 from statveil.errors import ProblemError
 from statveil.theory.one_parameter import line
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from statveil.accounting import distortion, risk
 from statveil.design.methods import METHODS, check_accepted, choose
-from statveil.design.partition.designer import Designer, check_grid
-from statveil.design.partition.partitions import curve_points
+from statveil.design.partition.designer import Designer, check_grid, curve_points
 from statveil.design.target import MaxDistortion
 from statveil.design.treatment import treatment
 from statveil.errors import ProblemError, TargetError, unknown_name

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from statveil.design.cells.branches import check_runs, rising
-from statveil.design.cells.cell_grid import Assignment, CellGrid
+from statveil.design.cells.grid import Assignment, CellGrid, check_runs, rising
 from statveil.errors import ProblemError
 
 __all__ = ["Block", "CombPartition", "comb_partition"]

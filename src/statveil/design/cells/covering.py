@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from statveil.design.cells.cell_grid import Assignment
+from statveil.design.cells.grid import Assignment
 from statveil.errors import ProblemError
 
 __all__ = ["Layers", "cover", "cover_from_right", "first_of", "packing"]

@@ -9,13 +9,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from statveil.design.cells.cell_grid import Assignment, CellGrid
 from statveil.design.partition.designer import check_grid
+from statveil.errors import ProblemError
 from statveil.mechanisms.cells import Cells
 from statveil.problem.problem import Problem
 from statveil.theory.one_parameter import Line, line
 
-__all__ = ["CellDesigner"]
+__all__ = ["Assignment", "CellDesigner", "CellGrid", "branches", "check_runs", "rising"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -161,3 +161,92 @@ def _spans(found: Assignment) -> tuple[Index, Index, Index]:
     np.minimum.at(first, number, found.cell)
     np.maximum.at(last, number, found.cell)
     return number, first, last
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CellGrid:
+    """Cells in the order of the parameter, and which of them may share a release.
+
+    Parameters
+    ----------
+    edges : array
+        Edges of the n cells, increasing; n + 1 of them.
+    mass : array
+        Prior mass of each cell; the sum is 1.
+    low, high : array
+        Least and largest value of the secret in each cell. The secret only rises or only falls inside a cell.
+    level : array
+        Largest prior density inside each cell, per unit of the secret.
+    window : float
+        Length of a hit in the secret, 2 eps. A hit is closed: it holds both of its ends.
+    last : array of int
+        Run i holds the cells i, ..., last[i], all within the distortion budget of one release; last never falls.
+        Every release within the budget serves a part of some run, so there is one release a run.
+    """
+
+    edges: Array
+    mass: Array
+    low: Array
+    high: Array
+    level: Array
+    window: float
+    last: Index
+
+    def __len__(self) -> int:
+        return len(self.mass)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Assignment:
+    """P(release | cell), as three arrays of equal length: the entries of a sparse matrix.
+
+    The probabilities of each cell sum to 1. Releases are numbered from 0 in any order; the cells of each one lie
+    in one run, so that one released parameter serves them all.
+    """
+
+    cell: Index
+    release: Index
+    probability: Array
+
+
+def check_runs(grid: CellGrid) -> None:
+    """Raise an error unless every cell can be released within the budget, and runs are in order."""
+    n = len(grid)
+    if n == 0:
+        raise ProblemError("the grid has no cells; cut the parameter into at least one.")
+    alone = 0
+    for cell, last in enumerate(grid.last.tolist()):
+        if last < cell:
+            raise ProblemError(
+                f"cell {cell} alone is wider than the distortion budget allows; use more cells or a larger budget."
+            )
+        if not alone <= last < n:
+            raise ProblemError(
+                f"the last cells of the runs must not fall and must lie below {n}. Got {last} at cell {cell}."
+            )
+        alone = last
+
+
+def branches(grid: CellGrid) -> list[tuple[int, int]]:
+    """First cell and end (one past the last cell) of every branch, from left to right."""
+    low, high = grid.low.tolist(), grid.high.tolist()
+    slack = 1e-12 * max(max(high) - min(low), *(abs(x) for x in (*low, *high)))
+    cuts, up, down = [0], True, True
+    for i in range(1, len(low)):
+        up, down = up and low[i] >= high[i - 1] - slack, down and high[i] <= low[i - 1] + slack
+        if not (up or down):
+            cuts.append(i)
+            up = down = True
+    return [*zip(cuts, [*cuts[1:], len(low)], strict=True)]
+
+
+def rising(grid: CellGrid, what: str) -> bool:
+    """Whether the secret rises over the whole grid (or falls, ``False``); an error if it turns."""
+    found = branches(grid)
+    if len(found) > 1:
+        turns = ", ".join(f"{grid.edges[first]:g}" for first, _ in found[1:4]) + (", ..." if len(found) > 4 else "")
+        raise ProblemError(
+            f"{what} need a secret that only rises or only falls. This one turns {len(found) - 1} times, at {turns}; "
+            "state a narrower range, or use intervals."
+        )
+    return bool(grid.low[-1] + grid.high[-1] >= grid.low[0] + grid.high[0])

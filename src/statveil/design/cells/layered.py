@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from statveil.design.cells.branches import branches, check_runs, rising
-from statveil.design.cells.cell_grid import Assignment, CellGrid
 from statveil.design.cells.covering import Layers, cover, cover_from_right, first_of, packing
+from statveil.design.cells.grid import Assignment, CellGrid, branches, check_runs, rising
 from statveil.errors import ProblemError
 
 __all__ = ["LayeredCombs", "LayeredIntervals", "interval_bound", "layered_combs", "layered_intervals"]

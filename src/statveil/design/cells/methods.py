@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from statveil.accounting import distortion, risk
-from statveil.design.cells.cell_grid import Assignment, CellGrid
 from statveil.design.cells.comb_partition import comb_partition
-from statveil.design.cells.grid import CellDesigner
+from statveil.design.cells.grid import Assignment, CellDesigner, CellGrid
 from statveil.design.cells.layered import layered_combs, layered_intervals
-from statveil.design.partition.partitions import design_partition
+from statveil.design.partition.designer import design_partition
 from statveil.design.target import BinWidth, MaxDistortion, MaxRisk, Target, meets, unreachable
 from statveil.errors import TargetError
 from statveil.mechanisms.mechanism import Mechanism
@@ -83,7 +82,8 @@ class CellMethod:
 
     def certified(self, budget: float) -> Certified | None:
         """What no mechanism on these cells with at most this distortion is below."""
-        from statveil.design.programme.solve import check, solve_programme
+        from statveil.design.programme.certificate import check
+        from statveil.design.programme.solve import solve_programme
 
         grid = self.designer.grid(budget)
         if grid is None:

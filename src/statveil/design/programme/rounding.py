@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from statveil.design.cells.cell_grid import Assignment, CellGrid
-from statveil.design.programme.windows import candidates, covered, reach
+from statveil.design.cells.grid import Assignment, CellGrid
+from statveil.design.programme.certificate import candidates, covered, reach
 
 __all__ = ["one_release_a_cell"]
 
