@@ -9,10 +9,11 @@ from typing import TypeVar
 
 from statveil.accounting import distortion, risk
 from statveil.design.interval.axis import best_on_axis, best_on_lattice
-from statveil.design.interval.bound_and_share import best_scaling, best_share_bins
 from statveil.design.interval.closed import Cut, box_cuts, triangle_cuts
 from statveil.design.interval.cuts import Chart, charts, paper_cut, shift_cut
+from statveil.design.interval.scaling import best_scaling
 from statveil.design.interval.search import best_by_search
+from statveil.design.interval.share import best_share_bins
 from statveil.design.target import BinWidth, MaxDistortion, MaxRisk, Target, hides_nothing, meets, unreachable
 from statveil.design.treatment import Treatment
 from statveil.errors import ProblemError

@@ -1,4 +1,4 @@
-"""Bins of the secret where there is no direction to choose: scaling about a known bound, and a category's share."""
+"""Bins of the secret for a column that can only be scaled about a known bound."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from dataclasses import replace
 from statveil.accounting import distortion, quarter, risk
 from statveil.design.target import BinWidth, MaxDistortion, Target, hides_nothing, meets, unreachable
 from statveil.errors import ProblemError
-from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.scaling import Scaling
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.problem import Problem
-from statveil.problem.secrets.fraction import Fraction
 from statveil.theory.bins import Bins
 
-__all__ = ["best_scaling", "best_share_bins"]
+__all__ = ["best_scaling"]
 
 
 def best_scaling(problem: Problem, goal: Target, about: float) -> Scaling:
@@ -75,41 +73,3 @@ def _whole(problem: Problem, about: float) -> Scaling:
         )
     bins = Bins(low=low, high=high, origin=low, width=high - low)
     return Scaling(about=about, loc=loc, scale=scale, form=form, bins=bins)
-
-
-def best_share_bins(problem: Problem, goal: Target) -> Interval:
-    """Bins of p_j from 0 up, all other shares giving way equally; a release is clipped at zero."""
-    if isinstance(goal, MaxDistortion) and goal.value <= problem.tolerance * (1 + 1e-9):
-        raise hides_nothing(goal.value, problem.tolerance)
-    if isinstance(goal, BinWidth | MaxDistortion):
-        return _bins(problem, min(1.0, goal.value if isinstance(goal, BinWidth) else 2 * goal.value))
-    if not meets(risk(problem, _bins(problem, 1.0)).value, goal, within=1.0):
-        raise unreachable(goal.value, risk(problem, _bins(problem, 1.0)).value)
-    # No bins narrower than 2 eps / T can meet T. The risk is not quite monotone in the width (a short last bin costs
-    # little), so walk up from there to the first width that meets it, then halve the last stride.
-    low, high = 0.0, min(1.0, 2 * problem.tolerance / goal.value)
-    while not meets(risk(problem, _bins(problem, high)).value, goal):
-        low, high = high, min(1.0, high * 1.002)
-    for _ in range(50 if low else 0):
-        middle = 0.5 * (low + high)
-        if meets(risk(problem, _bins(problem, middle)).value, goal):
-            high = middle
-        else:
-            low = middle
-    option = _bins(problem, high)
-    assert distortion(problem, option) <= high / 2 * (1 + 1e-9)
-    return option
-
-
-def _bins(problem: Problem, width: float) -> Interval:
-    assert isinstance(problem.secret, Fraction)
-    names = [param.name for param in problem.family.params]
-    chosen = names[problem.family.category_index(problem.secret.category)]
-    give = -1.0 / (len(names) - 1)
-    return Interval(
-        along=chosen,
-        coordinate={chosen: 1.0},
-        direction={name: 1.0 if name == chosen else give for name in names},
-        bins=Bins(low=0.0, high=1.0, origin=0.0, width=width),
-        keep=problem.support,
-    )
