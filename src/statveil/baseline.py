@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statveil.accounting import hit_window, support_polygon
+from statveil.numeric import Array
 from statveil.problem.axis import Axis
 from statveil.problem.location_scale import Form, LocationScale
 from statveil.problem.prior import Simplex
@@ -21,7 +21,6 @@ from statveil.theory.risk.simplex import simplex_risk
 
 __all__ = ["risk_without_release"]
 
-Array = NDArray[np.float64]
 
 _NODES = 2048
 """Values of one parameter over which the other one is averaged."""

@@ -12,17 +12,16 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from statveil.errors import ProblemError
 from statveil.mechanisms.mechanism import Fibre, Mechanism
 from statveil.numbers import number
+from statveil.numeric import Array
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 
 __all__ = ["Rate", "play", "proportion_interval"]
 
-Array = NDArray[np.float64]
 
 _NODES = 129
 _BATCH = 10_000

@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statveil.errors import ColumnError, ProblemError
 from statveil.numbers import number
+from statveil.numeric import Array
 
 __all__ = ["ALTERNATIVES", "Alternative", "Array", "no_less", "whole"]
 
-Array = NDArray[np.float64]
 
 ALTERNATIVES: dict[str, type[Alternative]] = {}
 """Every alternative by name; filled when the files of ``alternatives`` are loaded."""

@@ -13,6 +13,7 @@ from statveil.errors import ProblemError
 from statveil.mechanisms.directed import Directed
 from statveil.mechanisms.mechanism import Fibre, apart, quiet, support_from_json, support_to_json
 from statveil.numbers import positive
+from statveil.numeric import Array
 from statveil.problem.location_scale import evaluate
 from statveil.problem.problem import Problem
 from statveil.problem.support import Support
@@ -20,7 +21,6 @@ from statveil.theory.comb_layout import STRETCH, layout
 
 __all__ = ["KNIFE", "Comb"]
 
-Array = NDArray[np.float64]
 
 KNIFE = 3 * STRETCH - 2
 """A risk counts as met by a comb up to this factor: its teeth stand a hair farther apart than a guess is long."""

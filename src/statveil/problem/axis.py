@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError, unknown_name
 from statveil.numbers import LARGEST, number
+from statveil.numeric import Array, zoomed
 from statveil.problem.domain import Param
 
 __all__ = ["AXES", "Axis", "axis_from_json", "check_finite_range"]
@@ -106,13 +108,14 @@ def turning_points(axis: Axis) -> NDArray[np.float64]:
     found = [np.array([axis.low, axis.high])]
     turning = np.flatnonzero(sign[1:] != sign[:-1])
     for k in turning[np.argsort(-np.abs(height[moving[turning] + 1]))][:64]:
-        a, b, way = float(x[moving[k]]), float(x[moving[k + 1] + 1]), float(sign[k])
-        for _ in range(10):
-            fan = np.linspace(a, b, 17)
-            best = int((way * axis.pdf(fan)).argmax())
-            a, b = float(fan[max(best - 1, 0)]), float(fan[min(best + 1, 16)])
+        way = float(sign[k])
+        a, b, _ = zoomed(partial(_signed, axis, way), float(x[moving[k]]), float(x[moving[k + 1] + 1]), rounds=10)
         found.append(np.array([a, 0.5 * (a + b), b]))
     return np.unique(np.concatenate(found))
+
+
+def _signed(axis: Axis, way: float, x: Array) -> Array:
+    return way * axis.pdf(x)
 
 
 def axis_from_json(data: Mapping[str, Any]) -> Axis:

@@ -11,12 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["Integral", "Panels", "bisected", "integrated", "outwards"]
+from statveil.numeric import Array, Index
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
+__all__ = ["Integral", "Panels", "integrated", "outwards"]
+
 
 _FINE = 1e-12
 """A panel is fine when its error is this small a part of the whole integral."""
@@ -59,18 +58,6 @@ class Integral:
     value: Array
     error: Array
     edges: Array
-
-
-def bisected(above: Callable[[Array], NDArray[np.bool_]], low: Array, high: Array, steps: int = 128) -> Array:
-    """The smallest number in each (low, high] where a condition holds that stays true from there on; else ``high``."""
-    for _ in range(steps):
-        middle = 0.5 * (low + high)
-        open_ = (low < middle) & (middle < high)
-        if not open_.any():
-            break
-        holds = above(middle)
-        low, high = np.where(open_ & ~holds, middle, low), np.where(open_ & holds, middle, high)
-    return high
 
 
 def outwards(centre: Array, scale: Array, low: float, high: float) -> Panels:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+
+from statveil.numeric import Array
 
 __all__ = ["BLOCK", "Array", "Blocks", "blocks_of", "in_blocks", "reblocked"]
 
 BLOCK = 65_536
 """Rows of every block but the last. Seeded maps draw per block, so this number is part of what a seed means."""
 
-Array = NDArray[np.float64]
 
 Blocks = Callable[[], Iterator[Array]]
 """Starts a new pass over the column. A row that is not finite (missing, NaN, infinite) is never touched by a map."""

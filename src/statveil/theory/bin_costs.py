@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from statveil.numeric import Array, Index
 from statveil.problem.axis import Axis
 from statveil.theory.curve import Curve
 from statveil.theory.windows import Windows
 
 __all__ = ["BinCosts", "GuessTable", "MonotoneCosts", "guess_table"]
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 _SPREAD = 1500
 

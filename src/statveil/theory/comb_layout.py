@@ -10,14 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from statveil.errors import ProblemError
+from statveil.numeric import Array
 from statveil.rounding import REL_TOL, tolerant_floor
 
 __all__ = ["STRETCH", "Layout", "cost", "knots", "layout", "longest_class", "mean_cost", "most_teeth"]
 
-Array = NDArray[np.float64]
 
 STRETCH = 1 + 1e-8
 """Least spacing of teeth over the length of a hit: a closed window must not hold two teeth."""

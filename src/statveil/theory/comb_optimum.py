@@ -12,13 +12,12 @@ over n in closed form, for arrays of everything, so that a search can try thousa
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from statveil.numeric import Array
 from statveil.rounding import REL_TOL
 
 __all__ = ["least_cost", "least_cost_integral", "least_cost_mean", "teeth_of"]
-
-Array = NDArray[np.float64]
 
 
 def teeth_of(extent: ArrayLike, window: ArrayLike) -> Array:

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statveil.errors import ProblemError
+from statveil.numeric import Array
 
 __all__ = ["Curve", "Piece", "curve"]
 
-Array = NDArray[np.float64]
 
 _NODES = 1025
 _SAMPLES = 4097

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError, unknown_name
+from statveil.numeric import zoomed
 from statveil.problem.family import Family
 
 __all__ = ["distance", "numerical_tv", "numerical_w1", "tv", "w1"]
@@ -104,15 +105,8 @@ def numerical_tv(family: Family, a: Mapping[str, float], b: Mapping[str, float])
 
 
 def _extreme(gap: Callable[[ArrayLike], NDArray[np.float64]], low: float, high: float, sign: float) -> float:
-    """Largest (sign 1) or smallest (sign -1) value in a bracket, by zooming into a grid."""
-    best = -math.inf
-    for _ in range(24):
-        grid = np.linspace(low, high, 17)
-        values = sign * gap(grid)
-        i = int(np.argmax(values))
-        best = max(best, float(values[i]))
-        low, high = float(grid[max(i - 1, 0)]), float(grid[min(i + 1, 16)])
-    return sign * best
+    """Largest (sign 1) or smallest (sign -1) value in a bracket."""
+    return sign * zoomed(lambda x: sign * gap(x), low, high, rounds=24)[2]
 
 
 def _with_tails(gap: Callable[[ArrayLike], NDArray[np.float64]], knots: NDArray[np.float64]) -> NDArray[np.float64]:

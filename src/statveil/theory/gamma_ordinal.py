@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statveil.errors import ProblemError, unknown_name
+from statveil.numeric import Array
 from statveil.problem.ordinal import Ordinal
 from statveil.problem.secret import Secret
 from statveil.rounding import REL_TOL
@@ -25,7 +26,6 @@ __all__ = ["CERTIFIED", "ordinal_gamma"]
 CERTIFIED = 1e-6
 """No pair of members is lower than the returned gamma by more than this relative amount."""
 
-Array = NDArray[np.float64]
 _LADDER = (CERTIFIED, 1e-5, 1e-4, 1e-2, 0.1, 0.5)  # looser proofs, for ranges where the tight one is too long
 _BUDGET = 400_000  # cells a proof may look at
 _CONSTANT = 1e200  # a larger ratio means that the secret moves by nothing but underflow

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
+
+from statveil.numeric import Array
 
 __all__ = ["interpolated"]
 
-Array = NDArray[np.float64]
 
 _DEGREES = (24, 48, 96, 192)
 _ENOUGH = 2e-12

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statveil.errors import ProblemError
+from statveil.numeric import Array
 from statveil.problem.axis import Axis
 from statveil.problem.families.custom import Custom
 from statveil.problem.location_scale import LocationScale
@@ -22,8 +22,6 @@ from statveil.theory.interpolated import interpolated
 from statveil.theory.reach import Ruler
 
 __all__ = ["Line", "line"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

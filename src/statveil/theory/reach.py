@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from statveil.numeric import Array, bisected
+
 __all__ = ["Ruler"]
 
-Array = NDArray[np.float64]
 
 _SLACK = 1e-12
 """A budget is met up to this relative error: lattice budgets would otherwise lose a step."""
@@ -92,10 +93,7 @@ class Ruler:
     def _up(self, start: Array, top: float, limit: float) -> Array:
         low, high = start.copy(), np.full(start.shape, top)
         whole = self.distance(start, high) <= limit
-        for _ in range(60):
-            middle = 0.5 * (low + high)
-            fits = self.distance(start, middle) <= limit
-            low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+        low, _ = bisected(lambda at: ~(self.distance(start, at) <= limit), low, high, 60)
         return np.where(whole, top, low)
 
     def release(self, low: Array, high: Array) -> Array:

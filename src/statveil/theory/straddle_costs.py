@@ -17,16 +17,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from statveil.numeric import Array, Index
 from statveil.problem.axis import Axis
 from statveil.theory.bin_costs import guess_table
 from statveil.theory.curve import Curve, curve
 
 __all__ = ["StraddleCosts", "straddle_costs"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 
 class _RangeMax:

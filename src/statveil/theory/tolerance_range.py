@@ -11,15 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statveil.errors import ProblemError, TargetError
 from statveil.numbers import number, positive
+from statveil.numeric import Array
 from statveil.rounding import tolerant_ceil
 
 __all__ = ["Pattern", "least_extent"]
 
-Array = NDArray[np.float64]
 
 _CELLS = 480
 

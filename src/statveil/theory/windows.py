@@ -9,11 +9,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from statveil.numeric import Array, zoomed
 from statveil.theory.curve import Curve
 
 __all__ = ["Windows", "windows"]
 
-Array = NDArray[np.float64]
 
 _SAMPLES = 4097
 _NOISE = 1e-12
@@ -94,11 +94,7 @@ def _peaks(mass: Callable[[Array], Array], x: Array) -> tuple[tuple[float, float
     moving = np.flatnonzero(rises)
     for here, there in pairwise(moving):
         if rises[here] > 0 > rises[there]:
-            a, b = float(x[here]), float(x[there + 1])
-            for _ in range(12):
-                fan = np.linspace(a, b, 17)
-                best = int(mass(fan).argmax())
-                a, b = float(fan[max(best - 1, 0)]), float(fan[min(best + 1, 16)])
+            a, b, _ = zoomed(mass, float(x[here]), float(x[there + 1]), rounds=12)
             middle = 0.5 * (a + b)
             found.append((middle, float(mass(np.array([middle]))[0])))
     return tuple(found)

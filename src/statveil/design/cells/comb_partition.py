@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from statveil.design.cells.grid import Assignment, CellGrid, check_runs, rising
 from statveil.errors import ProblemError
+from statveil.numeric import Array, Index
 
 __all__ = ["Block", "CombPartition", "comb_partition"]
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 _MOST_CELLS = 4_000

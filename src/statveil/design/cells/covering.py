@@ -12,15 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statveil.design.cells.grid import Assignment
 from statveil.errors import ProblemError
+from statveil.numeric import Array, Index
 
 __all__ = ["Layers", "cover", "cover_from_right", "first_of", "packing"]
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 _NOISE = 1e-12
 """A need met up to this relative error is met: differences of sums leave crumbs."""

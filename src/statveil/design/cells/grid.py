@@ -7,18 +7,16 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statveil.design.partition.designer import check_grid
 from statveil.errors import ProblemError
 from statveil.mechanisms.cells import Cells
+from statveil.numeric import Array, Index
 from statveil.problem.problem import Problem
 from statveil.theory.one_parameter import Line, line
 
 __all__ = ["Assignment", "CellDesigner", "CellGrid", "branches", "check_runs", "rising"]
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 _INNER = np.linspace(0.0, 1.0, 9)
 

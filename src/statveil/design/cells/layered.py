@@ -11,16 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statveil.design.cells.covering import Layers, cover, cover_from_right, first_of, packing
 from statveil.design.cells.grid import Assignment, CellGrid, branches, check_runs, rising
 from statveil.errors import ProblemError
+from statveil.numeric import Array, Index
 
 __all__ = ["LayeredCombs", "LayeredIntervals", "interval_bound", "layered_combs", "layered_intervals"]
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 _EQUAL = 1e-6
 """Cells whose widths differ by less than this share are equally wide; the bound pays for the difference."""

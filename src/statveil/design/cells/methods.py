@@ -18,6 +18,7 @@ from statveil.design.target import BinWidth, MaxDistortion, MaxRisk, Target, mee
 from statveil.errors import TargetError
 from statveil.mechanisms.mechanism import Mechanism
 from statveil.numbers import number, positive
+from statveil.numeric import halved
 from statveil.problem.problem import Problem
 from statveil.rounding import shown_up
 
@@ -190,10 +191,7 @@ def _for_risk(method: CellMethod, goal: MaxRisk) -> Mechanism:
 
 def _roughly(method: CellMethod, goal: MaxRisk, low: float, high: float) -> float:
     """The least distortion that meets the risk by the method's own sum, which is hardly above the accounting's."""
-    while high - low > _ENOUGH * high:
-        middle = float(np.sqrt(low * high))
-        low, high = (low, middle) if meets(method.roughly(middle), goal, within=1.0) else (middle, high)
-    return high
+    return halved(lambda at: meets(method.roughly(at), goal, within=1.0), low, high, close=_ENOUGH, geometric=True)[1]
 
 
 def _better(problem: Problem, goal: MaxRisk | MaxDistortion, found: Mechanism, cells: int, on_grid: bool) -> Mechanism:

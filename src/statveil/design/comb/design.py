@@ -13,6 +13,7 @@ from statveil.design.target import BinWidth, MaxDistortion, MaxRisk, Target, hid
 from statveil.design.treatment import Treatment
 from statveil.errors import ProblemError, TargetError
 from statveil.mechanisms.comb import KNIFE, Comb
+from statveil.numeric import halved
 from statveil.problem.axis import Axis
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import Form, LocationScale
@@ -130,14 +131,11 @@ def _along(problem: Problem, chart: Chart, direction: Form, goal: MaxRisk | MaxD
         if 2 * goal.value / unit < window:
             raise hides_nothing(goal.value, 0.5 * unit * window)
         return option(min(2 * goal.value / unit, longest))
-    low, high = window, longest
-    whole = risk(problem, option(high)).value
+    whole = risk(problem, option(longest)).value
     if not meets(whole, goal):
         raise unreachable(goal.value, whole)
-    while high - low > 1e-4 * high:  # the risk need not fall everywhere with the extent: keep the last that met it
-        middle = 0.5 * (low + high)
-        met = meets(risk(problem, option(middle), quick=True).value, goal)
-        low, high = (low, middle) if met else (middle, high)
+    # the risk need not fall everywhere with the extent: the last one that met it counts
+    _, high = halved(lambda at: meets(risk(problem, option(at), quick=True).value, goal), window, longest, close=1e-4)
     nudge = 1e-4
     while not meets(risk(problem, option(high)).value, goal):  # quick risks may be a little too low
         high, nudge = min(high * (1 + nudge), longest), 2 * nudge

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statveil.accounting import hit_window, support_polygon
 from statveil.design.interval.cuts import Chart, charts
 from statveil.design.target import CLOSELY, meets, unreachable
+from statveil.numeric import Array, halved
 from statveil.problem.location_scale import Form, LocationScale
 from statveil.problem.problem import Problem
 from statveil.problem.secrets.fraction import Fraction
@@ -36,8 +36,6 @@ __all__ = [
     "share_lines",
     "within",
 ]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,10 +202,7 @@ def least_extent(lines: CombLines, goal: float) -> float:
 
 def _halved(lines: CombLines, low: float, high: float, goal: float) -> float:
     """The least extent between one that misses a risk and one that meets it."""
-    while high - low > 1e-14 * high and low < 0.5 * (low + high) < high:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if lines.meets(middle, goal) else (middle, high)
-    return lines.comb(high)[1]
+    return lines.comb(halved(lambda extent: lines.meets(extent, goal), low, high, close=1e-14)[1])[1]
 
 
 def settled(lines: CombLines, extent: float, goal: float) -> float:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from statveil.accounting import support_polygon
 from statveil.design.comb.lines import (
@@ -28,6 +28,7 @@ from statveil.design.comb.lines import (
 )
 from statveil.design.target import CLOSELY, MaxDistortion, MaxRisk, hides_nothing, meets
 from statveil.errors import ProblemError, TargetError
+from statveil.numeric import Array, bisected
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.problem import Problem
@@ -37,7 +38,6 @@ from statveil.theory.comb_optimum import least_cost_mean, teeth_of
 
 __all__ = ["CombDesign", "Fan", "best_comb", "best_slants", "fan", "least_extents", "risks", "slants"]
 
-Array = NDArray[np.float64]
 Score = Callable[[Array], Array]
 """How good directions are, one a row: the smaller the better."""
 
@@ -282,10 +282,8 @@ def least_extents(lines: Fan, goal: ArrayLike, window: float, *, roughly: bool =
     low, high = first, np.maximum(lines.longest, first)
     possible = risks(lines, high, window) <= most
     at_once = risks(lines, low, window) <= most * (1 + 1e-13)
-    for _ in range(_ROUGHLY if roughly else _EXACTLY):  # the risk never rises with the extent
-        middle = 0.5 * (low + high)
-        met = risks(lines, middle, window) <= most
-        low, high = np.where(met, low, middle), np.where(met, middle, high)
+    # the risk never rises with the extent
+    _, high = bisected(lambda at: risks(lines, at, window) <= most, low, high, _ROUGHLY if roughly else _EXACTLY)
     high = np.maximum(high, (teeth_of(high, window) - 1) * window)  # not a rounding error short of a tooth
     return np.where(at_once, first, np.where(possible, high, np.inf))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +11,13 @@ from numpy.typing import NDArray
 from statveil.accounting import hit_windows
 from statveil.design.interval.cuts import Chart
 from statveil.design.target import MaxDistortion, MaxRisk
+from statveil.numeric import Array, bisected
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.problem import Problem
 from statveil.theory.risk.polygon import box_band, triangle_risk
 
 __all__ = ["Cut", "box_cuts", "triangle_cuts"]
 
-Array = NDArray[np.float64]
 Cut = tuple[float, Chart, float, float]
 """(score, chart, slant k, bin width): the score is the distortion, or the risk, that is to be small."""
 
@@ -73,15 +74,16 @@ def triangle_cuts(problem: Problem, options: tuple[Chart, ...], goal: MaxRisk | 
                 return np.where(np.isfinite(window), triangle_risk(side, width, window), np.inf), width
             small, large = np.minimum(window, side), np.full(k.shape, side)
             possible = triangle_risk(side, large, window) <= goal.value
-            for _ in range(50):
-                middle = 0.5 * (small + large)
-                meets = triangle_risk(side, middle, window) <= goal.value
-                small, large = np.where(meets, small, middle), np.where(meets, middle, large)
+            _, large = bisected(partial(_triangle_meets, side, window, goal.value), small, large, steps=50)
             width = np.where(possible, large, np.inf)
             return 0.5 * width * unit, width
 
         found += _scan(chart, score, slants, most=1)
     return found
+
+
+def _triangle_meets(side: float, window: Array, goal: float, width: Array) -> NDArray[np.bool_]:
+    return triangle_risk(side, width, window) <= goal
 
 
 def _scan(chart: Chart, score: Callable[[Array], tuple[Array, Array]], slants: Array, *, most: int = 6) -> list[Cut]:

@@ -21,6 +21,7 @@ from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.mechanism import Mechanism
 from statveil.mechanisms.scaling import Scaling
 from statveil.numbers import LARGEST
+from statveil.numeric import halved
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import Form, LocationScale
 from statveil.problem.prior import Box
@@ -147,12 +148,7 @@ def _settle(problem: Problem, mechanism: Binned, goal: MaxRisk | MaxDistortion) 
             raise unreachable(goal.value, risk(problem, mechanism).value)
         low, high = high, min(high * (1 + nudge), mechanism.bins.high - mechanism.bins.low)
         nudge *= 4
-    while high - low > close * high:
-        middle = 0.5 * (low + high)
-        if meets(risk(problem, _with_width(mechanism, middle)).value, goal):
-            high = middle
-        else:
-            low = middle
+    _, high = halved(lambda w: meets(risk(problem, _with_width(mechanism, w)).value, goal), low, high, close=close)
     return _with_width(mechanism, high)
 
 
@@ -174,12 +170,6 @@ def _tightened(problem: Problem, mechanism: Binned) -> Binned:
     if not all(axis.flat for axis in problem.box.axes.values()):
         return mechanism
     most = risk(problem, mechanism).value
-    bins = mechanism.bins
-    low, high = bins.width / 2, bins.width
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        if risk(problem, _with_width(mechanism, middle)).value <= most:
-            high = middle
-        else:
-            low = middle
-    return _with_width(mechanism, high)
+    width = mechanism.bins.width
+    _, width = halved(lambda w: risk(problem, _with_width(mechanism, w)).value <= most, width / 2, width, steps=40)
+    return _with_width(mechanism, width)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from statveil.accounting import distortion, quarter, risk
 from statveil.design.target import BinWidth, MaxDistortion, Target, hides_nothing, meets, unreachable
 from statveil.errors import ProblemError
 from statveil.mechanisms.scaling import Scaling
+from statveil.numeric import halved
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.problem import Problem
 from statveil.theory.bins import Bins
@@ -28,21 +28,15 @@ def best_scaling(problem: Problem, goal: Target, about: float) -> Scaling:
         narrowest = min(2 * problem.tolerance, span)
         if distortion(problem, _with(whole, narrowest)) >= goal.value:
             raise hides_nothing(goal.value, distortion(problem, _with(whole, narrowest)))
-        low, high = narrowest, span
-        for _ in range(60):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if _fits(problem, whole, middle, goal.value) else (low, middle)
-        return _with(whole, low)
+        width, _ = halved(lambda w: not _fits(problem, whole, w, goal.value), narrowest, span, steps=60)
+        return _with(whole, width)
     if not meets(risk(problem, whole).value, goal, within=1.0):
         raise unreachable(goal.value, risk(problem, whole).value)
-    low, high = 2 * problem.tolerance / goal.value, span  # no window holds less than its share of a bin
-    while high - low > 1e-6 * high:
-        middle = math.sqrt(low * high)
-        if meets(risk(problem, _with(whole, middle), quick=True).value, goal):
-            high = middle
-        else:
-            low = middle
-    return _with(whole, high)
+    low = 2 * problem.tolerance / goal.value  # no window holds less than its share of a bin
+    _, width = halved(
+        lambda w: meets(risk(problem, _with(whole, w), quick=True).value, goal), low, span, close=1e-6, geometric=True
+    )
+    return _with(whole, width)
 
 
 def _fits(problem: Problem, whole: Scaling, width: float, most: float) -> bool:

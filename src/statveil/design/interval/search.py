@@ -12,6 +12,7 @@ from statveil.design.interval.cuts import Chart, paper_cut, shift_cut
 from statveil.design.target import MaxDistortion, MaxRisk, hides_nothing, meets, unreachable
 from statveil.errors import ProblemError, TargetError
 from statveil.mechanisms.interval import Interval
+from statveil.numeric import halved
 from statveil.problem.location_scale import Form, LocationScale
 from statveil.problem.problem import Problem
 
@@ -123,13 +124,7 @@ def _narrowest(problem: Problem, cut: _Cut, goal: float, best: float) -> float |
     low = _window(problem, cut) / goal
     if low * (1 - 1e-9) > high or not _meets(problem, cut, high, goal):  # one bin for everything may just meet it
         return None
-    while high - low > 1e-4 * high:
-        middle = 0.5 * (low + high)
-        if _meets(problem, cut, middle, goal):
-            high = middle
-        else:
-            low = middle
-    return high
+    return halved(lambda width: _meets(problem, cut, width, goal), low, high, close=1e-4)[1]
 
 
 def _meets(problem: Problem, cut: _Cut, width: float, goal: float) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from statveil.accounting import distortion, risk
 from statveil.design.target import BinWidth, MaxDistortion, Target, hides_nothing, meets, unreachable
 from statveil.mechanisms.interval import Interval
+from statveil.numeric import halved
 from statveil.problem.problem import Problem
 from statveil.problem.secrets.fraction import Fraction
 from statveil.theory.bins import Bins
@@ -25,12 +26,8 @@ def best_share_bins(problem: Problem, goal: Target) -> Interval:
     low, high = 0.0, min(1.0, 2 * problem.tolerance / goal.value)
     while not meets(risk(problem, _bins(problem, high)).value, goal):
         low, high = high, min(1.0, high * 1.002)
-    for _ in range(50 if low else 0):
-        middle = 0.5 * (low + high)
-        if meets(risk(problem, _bins(problem, middle)).value, goal):
-            high = middle
-        else:
-            low = middle
+    if low:
+        _, high = halved(lambda w: meets(risk(problem, _bins(problem, w)).value, goal), low, high, steps=50)
     option = _bins(problem, high)
     assert distortion(problem, option) <= high / 2 * (1 + 1e-9)
     return option

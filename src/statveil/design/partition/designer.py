@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statveil.design.partition.dynamic import best_straddling, edges_of, solve, solve_any
 from statveil.design.target import BinWidth, MaxDistortion, MaxRisk, Target, meets, unreachable
 from statveil.errors import ProblemError, TargetError
 from statveil.mechanisms.partition import Partition
+from statveil.numeric import Array, Index
 from statveil.problem.problem import Problem
 from statveil.rounding import shown_up
 from statveil.theory.bin_costs import BinCosts, MonotoneCosts, guess_table
@@ -23,8 +23,6 @@ from statveil.theory.windows import Windows, windows
 
 __all__ = ["Designer", "best_partition", "check_grid", "curve_points", "design_partition"]
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 _MOST_CELLS = 1_000_000
 _MOST_CELLS_TABLE = 1_500

@@ -19,6 +19,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from statveil.numeric import Array, Index
 from statveil.theory.bin_costs import BinCosts
 from statveil.theory.straddle_costs import StraddleCosts
 from statveil.theory.windows import Windows
@@ -26,8 +27,6 @@ from statveil.theory.windows import Windows
 __all__ = ["Solution", "best_straddling", "edges_of", "solve", "solve_any"]
 
 _NOISE = 1e-13
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statveil.design.cells.grid import Assignment, CellGrid
+from statveil.numeric import Array, Index
 
 __all__ = ["Certificate", "Solution", "candidates", "check", "covered", "lower_bound", "reach", "risk_of", "runs_of"]
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 _ROUNDING = 1e-12
 _LEAST = 1e-9

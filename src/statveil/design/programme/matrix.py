@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statveil.design.cells.grid import CellGrid
 from statveil.design.programme.certificate import candidates, reach
+from statveil.numeric import Array, Index
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -23,8 +23,6 @@ from typing import Any
 
 __all__ = ["Optimum", "Priced", "Programme", "Rows", "optimum", "priced", "programme"]
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 _SAME = 1e-9
 """Values of the secret closer than this share of a window or cell are one here; the risk is computed without it."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statveil.design.cells.grid import Assignment, CellGrid
 from statveil.design.programme.certificate import candidates, covered, reach
+from statveil.numeric import Array, Index
 
 __all__ = ["one_release_a_cell"]
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 _DRAWS = 20
 _SWEEPS = 60

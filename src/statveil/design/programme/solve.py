@@ -11,13 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statveil.design.cells.grid import Assignment, CellGrid, branches, check_runs
 from statveil.design.programme.certificate import Certificate, Solution, check, lower_bound, reach, risk_of, runs_of
 from statveil.design.programme.matrix import Optimum, Priced, optimum, priced
 from statveil.design.programme.rounding import one_release_a_cell
 from statveil.errors import ProblemError, StatveilError
+from statveil.numeric import Array, Index
 
 __all__ = ["Progress", "comb_worth", "first_runs", "rounded", "solve_programme"]
 
@@ -25,7 +25,6 @@ _MOST_CELLS = 2_000
 _ROUNDING = 1e-12
 _SPARE = 1e-6
 _MORE = 0.01
-Index = NDArray[np.int64]
 Progress = Callable[[str], None]
 
 _SAVES = 1e-4
@@ -35,7 +34,6 @@ _AT_ONCE = 12
 _LOWER = 1e-6
 _STALLED = {True: 8, False: 3}
 """After so many rounds without a lower risk the proof, wanted or not, stays as good as it is."""
-Array = NDArray[np.float64]
 
 _PER_RUN = 10
 """How many runs start within the length of one, to begin with; more are added where they help."""

@@ -7,18 +7,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from statveil.errors import ProblemError
 from statveil.numbers import number
+from statveil.numeric import Array, Index, bisected
 from statveil.problem.domain import Param
 from statveil.problem.family import Family
-from statveil.problem.mass_quadrature import Integral, bisected, integrated, outwards
+from statveil.problem.mass_quadrature import Integral, integrated, outwards
 
 __all__ = ["Custom"]
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 _BLOCK = 4_000_000
 _THETAS = 512
@@ -242,7 +241,7 @@ class Custom(Family):
     def _at_level(self, level: Array, theta: Array, steps: int = 128) -> Array:
         """Smallest value whose share up to it reaches the level, by default to the last digit."""
         low, high = (np.full(level.shape, end) for end in self._x)
-        found = bisected(lambda x: self._share(x, theta) >= level, low, high, steps)
+        _, found = bisected(lambda x: self._share(x, theta) >= level, low, high, steps)
         return np.where(self._share(low, theta) >= level, low, found)
 
     def sample(self, params: Mapping[str, float], size: int, rng: Generator) -> Array:

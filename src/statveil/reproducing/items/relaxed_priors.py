@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from statveil.numeric import Array
 from statveil.published import printed_peak, printed_relaxed
 from statveil.reproducing.drawing import COLOURS, data, title
 from statveil.reproducing.item import Item, Work
@@ -15,7 +15,6 @@ from statveil.theory.risk.lipschitz import best_share
 
 __all__ = ["RelaxedPriors", "best_share_by_programme", "peak_by_programme"]
 
-Array = NDArray[np.float64]
 
 _FLOOR, _SLOPE, _WINDOW, _BIN = 0.05, 0.2, 0.2, 2.0
 _CELLS = 200

@@ -14,16 +14,14 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from statveil.numeric import Array, Index
 from statveil.problem.axis import Axis
 from statveil.theory.curve import Curve
 from statveil.theory.risk.touching import touched_risk
 
 __all__ = ["CellsRisk", "SecretCells", "assigned_risk", "cells_risk", "secret_cells"]
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 _INNER = np.linspace(0.0, 1.0, 10)[1:-1]
 _ENOUGH, _MOST_CELLS = 5e-4, 4_000

@@ -11,12 +11,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from statveil.numeric import Array
 from statveil.problem.axis import Axis
 from statveil.rounding import REL_TOL
 
 __all__ = ["best_in_classes"]
 
-Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 _CLOSE = 2e-6

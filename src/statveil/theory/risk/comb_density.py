@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from statveil.numeric import Array
 from statveil.theory.comb_layout import layout
 from statveil.theory.risk.lines import Caught, Sweep, caught_share
 from statveil.theory.risk.teeth_on_lines import best_teeth
@@ -14,7 +15,6 @@ from statveil.theory.risk.windows_on_lines import best_windows
 
 __all__ = ["comb_caught", "comb_sweep_risk"]
 
-Array = NDArray[np.float64]
 
 _MOST_BLOCKS = 6_000_000
 

@@ -9,14 +9,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from statveil.numeric import Array
 from statveil.theory.comb_layout import cost, knots, longest_class, mean_cost
 from statveil.theory.risk.polygon import Polygon, chord
 
 __all__ = ["line_lengths", "polygon_comb_extent", "polygon_comb_risk", "range_comb_risk", "simplex_comb_risk"]
-
-Array = NDArray[np.float64]
 
 
 def range_comb_risk(length: float, teeth: int, extent: float, window: float, attacker: float) -> float:

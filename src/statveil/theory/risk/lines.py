@@ -13,11 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from statveil.numeric import Array
 
 __all__ = ["Caught", "Sweep", "caught_share"]
 
-Array = NDArray[np.float64]
 
 _ENOUGH = 2e-6
 """Error of the integral over the lines, relative to the mass, at which halving ends."""

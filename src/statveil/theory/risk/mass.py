@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from statveil.numeric import Array
 from statveil.problem.axis import Axis
 from statveil.theory.risk.polygon import Polygon, chord
 
 __all__ = ["height", "polygon_mass", "primitive"]
 
-Array = NDArray[np.float64]
 
 _SAME = 1e-14
 

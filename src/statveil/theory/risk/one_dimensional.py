@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from statveil.numeric import Array
 from statveil.problem.axis import Axis
 from statveil.rounding import tolerant_floor
 from statveil.theory.bins import Bins
@@ -15,8 +15,6 @@ from statveil.theory.risk.classes import best_in_classes
 from statveil.theory.risk.pieces import best_in_bins
 
 __all__ = ["comb_axis_risk", "comb_risk", "interval_risk", "teeth"]
-
-Array = NDArray[np.float64]
 
 
 def interval_risk(axis: Axis, bins: Bins, window: float, *, quick: bool = False) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from statveil.numeric import Array
 from statveil.problem.axis import Axis
 from statveil.theory.bins import Bins
 from statveil.theory.comb_layout import knots
@@ -18,7 +18,6 @@ from statveil.theory.risk.windows_on_lines import best_windows
 
 __all__ = ["comb_density_risk", "density_risk", "marks", "pieces_caught"]
 
-Array = NDArray[np.float64]
 Pair = tuple[float, float]
 
 _QUANTILES = 48

@@ -8,13 +8,12 @@ changes. Cells that could hold more than the best window found are split.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from statveil.numeric import Array
 from statveil.problem.axis import Axis
 
 __all__ = ["best_in_bins"]
 
-Array = NDArray[np.float64]
 
 _CLOSE = 1e-10
 _ROUNDS = 14

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections import deque
 
 import numpy as np
-from numpy.typing import NDArray
 
+from statveil.numeric import Array, zoomed
 from statveil.problem.axis import Axis
 from statveil.theory.curve import Curve
 
 __all__ = ["bin_cost", "caught", "contiguous_cost"]
 
-Array = NDArray[np.float64]
 
 _SAMPLES = 33
 
@@ -56,13 +55,7 @@ def bin_cost(curve: Curve, axis: Axis, low: float, high: float, window: float) -
     best = int(mass.argmax())
     top = float(mass[best])
     a, b = float(y[max(best - 1, 0)]), float(y[min(best + 1, len(y) - 1)])
-    for _ in range(9):  # a fan of guesses between the neighbours of the best, narrowed each time
-        fan = np.linspace(a, b, 17)
-        mass = caught(curve, axis, low, high, fan, window)
-        best = int(mass.argmax())
-        top = max(top, float(mass[best]))
-        a, b = float(fan[max(best - 1, 0)]), float(fan[min(best + 1, 16)])
-    return top
+    return max(top, zoomed(lambda guess: caught(curve, axis, low, high, guess, window), a, b, rounds=9)[2])
 
 
 def contiguous_cost(curve: Curve, axis: Axis, low: float, high: float, window: float) -> float:

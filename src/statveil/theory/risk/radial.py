@@ -11,15 +11,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from statveil.numeric import Array
 from statveil.theory.bins import Bins
 from statveil.theory.risk.lines import Sweep
 from statveil.theory.risk.parallel import pieces_caught
 
 __all__ = ["Quarter", "radial_risk", "ray_range"]
-
-Array = NDArray[np.float64]
 
 
 class Quarter(NamedTuple):

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from statveil.numeric import Array
 from statveil.rounding import REL_TOL
 from statveil.theory.risk.lines import Caught, Sweep
 
 __all__ = ["best_teeth"]
 
-Array = NDArray[np.float64]
 
 _MOST_VALUES = 2_000_000
 _MOST_CELLS = 512

@@ -12,15 +12,13 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from statveil.numeric import Array, Index
 from statveil.problem.axis import Axis
 from statveil.theory.curve import Curve
 
 __all__ = ["touched_risk"]
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 _ENOUGH = 5e-4
 _MOST_PARTS, _MOST_QUICK = 1_000_000, 60_000

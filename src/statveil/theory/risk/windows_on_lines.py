@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from statveil.numeric import Array
 from statveil.theory.risk.lines import Caught, Sweep
 
 __all__ = ["best_windows"]
 
-Array = NDArray[np.float64]
 
 _MOST_VALUES = 1_500_000
 _FINER = 8
