@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from statveil.tables.release import Release, release
     from statveil.tables.release_file import release_file
     from statveil.tables.verify_file import verify_file
-    from statveil.theory.tolerance_range import least_extent
 
 _WHERE = {
     "Audit": "auditing.audit",
@@ -95,7 +94,6 @@ _WHERE = {
     "compare": "comparing.compare",
     "frontier": "design.frontier",
     "inspect": "tables.inspection",
-    "least_extent": "theory.tolerance_range",
     "limits": "planning",
     "load_plan": "plan_file",
     "plan": "planning",
@@ -149,7 +147,6 @@ __all__ = [
     "compare",
     "frontier",
     "inspect",
-    "least_extent",
     "limits",
     "load_plan",
     "plan",

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from scipy.optimize import brentq, isotonic_regression
 
 from statveil.alternatives.alternative import Array
 from statveil.alternatives.binned import BinnedAlternative
 
-__all__ = ["debiased_counts", "expected_clipped"]
-
-
-def expected_clipped(count: float, scale: float) -> float:
-    """E max(0, count + Z) of a count of at least 0, Z Laplace of this scale: the count plus (scale/2) e^(-count/scale).
-
-    >>> expected_clipped(0.0, 2.0)
-    1.0
-    """
-    return count + 0.5 * scale * math.exp(-count / scale)
+__all__ = ["debiased_counts"]
 
 
 def debiased_counts(mechanism: BinnedAlternative, released: Array) -> Array:
