@@ -10,7 +10,7 @@ import pytest
 import statveil as sv
 from statveil.published import printed_categorical, printed_peak, printed_relaxed, printed_relaxed_box, printed_uniform
 from statveil.rounding import tolerant_ceil
-from statveil.theory.limits import least_distortion, least_risk
+from statveil.theory.gamma import least_distortion, least_risk
 from statveil.theory.risk.lipschitz import best_share
 
 

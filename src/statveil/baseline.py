@@ -14,10 +14,9 @@ from statveil.problem.problem import Problem
 from statveil.theory.bins import Bins
 from statveil.theory.one_parameter import line
 from statveil.theory.risk.lipschitz import lipschitz_risk
-from statveil.theory.risk.one_dimensional import interval_risk
+from statveil.theory.risk.one_dimensional import interval_risk, simplex_risk
 from statveil.theory.risk.partition import partition_risk
 from statveil.theory.risk.polygon import chord
-from statveil.theory.risk.simplex import simplex_risk
 
 __all__ = ["risk_without_release"]
 

@@ -15,8 +15,7 @@ from statveil.errors import StatveilError
 from statveil.mechanisms.mechanism import Mechanism
 from statveil.planning import Plan
 from statveil.published import published_bound
-from statveil.theory.gamma import gamma
-from statveil.theory.limits import least_distortion
+from statveil.theory.gamma import gamma, least_distortion
 
 __all__ = ["contradictions"]
 

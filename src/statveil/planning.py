@@ -27,8 +27,7 @@ from statveil.problem.parameters import checked_parameters
 from statveil.problem.problem import Problem
 from statveil.published import published_bound
 from statveil.simulation import Rate, play
-from statveil.theory.gamma import gamma
-from statveil.theory.limits import least_distortion, least_risk
+from statveil.theory.gamma import gamma, least_distortion, least_risk
 
 __all__ = [
     "METHODS",

@@ -15,10 +15,9 @@ from statveil.problem.problem import Problem
 from statveil.rounding import tolerant_floor
 from statveil.theory.bins import Bins
 from statveil.theory.risk.lipschitz import constants, lipschitz_line_risk, lipschitz_risk
-from statveil.theory.risk.one_dimensional import comb_risk, interval_risk, teeth
+from statveil.theory.risk.one_dimensional import comb_risk, interval_risk, simplex_risk, teeth
 from statveil.theory.risk.parallel import density_risk
 from statveil.theory.risk.polygon import Polygon, box_risk, longest_piece, polygon_risk
-from statveil.theory.risk.simplex import simplex_risk
 
 __all__: list[str] = []
 

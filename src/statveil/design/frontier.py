@@ -17,8 +17,7 @@ from statveil.errors import ProblemError, TargetError, unknown_name
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 from statveil.problem.secrets.function import Function
-from statveil.theory.gamma import gamma
-from statveil.theory.limits import least_risk
+from statveil.theory.gamma import gamma, least_risk
 from statveil.theory.one_parameter import line
 
 __all__ = ["Frontier", "frontier"]

@@ -1,4 +1,4 @@
-"""gamma: the least distance per change of the secret, which sets the limit for every mechanism."""
+"""gamma, the least distance per change of the secret, and what no mechanism can beat because of it: two theorems."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from statveil.problem.families.custom import Custom
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.ordinal import Ordinal
 from statveil.problem.problem import Problem
+from statveil.rounding import tolerant_ceil
 from statveil.theory.gamma_ordinal import ordinal_gamma
 from statveil.theory.one_parameter import line
 
-__all__ = ["gamma", "least_direction"]
+__all__ = ["gamma", "least_direction", "least_distortion", "least_risk"]
 
 _STEPS = 20_001
 
@@ -116,3 +117,21 @@ def _line_gamma(problem: Problem) -> float:
             least = min(least, float(inner[k]))
             a, b = float(fine[max(k - 1, 0)]), float(fine[min(k + 2, 200)])
     return 0.5 * least * (1 - 1e-5)
+
+
+def least_distortion(gamma: float, tolerance: float, risk: float) -> float:
+    """Theorem 1: with risk at most T, distortion > (ceil(1/T) - 1) 2 gamma eps.
+
+    >>> least_distortion(0.5, 1.0, 1 / 49)
+    48.0
+    """
+    return max(0, tolerant_ceil(1 / risk) - 1) * 2 * gamma * tolerance
+
+
+def least_risk(gamma: float, tolerance: float, distortion: float) -> float:
+    """Theorem 2: with distortion at most B, risk >= 1 / ceil(B / (2 gamma eps)).
+
+    >>> least_risk(0.5, 1.0, 9.0)
+    0.1111111111111111
+    """
+    return 1 / max(1, tolerant_ceil(distortion / (2 * gamma * tolerance)))

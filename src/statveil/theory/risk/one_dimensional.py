@@ -1,4 +1,4 @@
-"""Risk of bins along one parameter: the attacker takes the best window inside each bin."""
+"""Risk of bins along one parameter, or one share: the attacker takes the best window inside each bin."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from statveil.theory.comb_layout import layout
 from statveil.theory.risk.classes import best_in_classes
 from statveil.theory.risk.pieces import best_in_bins
 
-__all__ = ["comb_axis_risk", "comb_risk", "interval_risk", "teeth"]
+__all__ = ["comb_axis_risk", "comb_risk", "interval_risk", "simplex_risk", "teeth"]
 
 
 def interval_risk(axis: Axis, bins: Bins, window: float, *, quick: bool = False) -> float:
@@ -95,3 +95,17 @@ def comb_axis_risk(
     if rest > 0:
         parts += best_in_bins(axis, np.array([high - rest]), np.array([high]), attacker, quick=quick).tolist()
     return _share(axis, low, high, math.fsum(parts))
+
+
+def simplex_risk(categories: int, bins: Bins, window: float) -> float:
+    """P(hit) for bins of a share p_j in which all other shares give way equally.
+
+    Every line piece keeps its lower end (lowering p_j raises the other shares), so the best window starts
+    there: the sum over bins of P(p_j in [k s, k s + 2 eps]), with P(p_j >= x) = (1 - x)^(C-1). The printed
+    bound is false from nine categories on.
+    """
+    edges = bins.edges()
+    start, stop = edges[:-1], edges[1:]
+    caught = np.minimum(start + window, stop)
+    power = categories - 1
+    return min(1.0, math.fsum((1 - start) ** power - np.maximum(1 - caught, 0.0) ** power))
