@@ -17,7 +17,7 @@ import statveil as sv
 from statveil.design.partition.designer import Designer, best_partition
 from statveil.design.target import MaxDistortion
 from statveil.theory.one_parameter import line
-from statveil.theory.risk.partition import bin_cost, contiguous_cost
+from statveil.theory.risk.preimage import bin_cost, contiguous_cost
 
 STEADY = {
     "derandomize": True,
