@@ -27,11 +27,7 @@ from statveil.problem.location_scale import LocationScale
 from statveil.problem.ordinal import Ordinal
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
-from statveil.problem.secret import Secret, secret_from_json
-from statveil.problem.secrets.fraction import Fraction
-from statveil.problem.secrets.mean import Mean
-from statveil.problem.secrets.quantile import Quantile
-from statveil.problem.secrets.std import Std
+from statveil.problem.secret import SECRETS, Secret, secret_from_json
 from statveil.theory.distances import numerical_tv, numerical_w1
 from statveil.theory.gamma import gamma
 
@@ -60,13 +56,7 @@ def registered_families() -> list[Family]:
 
 def typical_secrets(family: Family) -> list[Secret]:
     """The secrets that the family says it supports, with a few arguments each."""
-    known: dict[str, list[Secret]] = {
-        "mean": [Mean()],
-        "std": [Std()],
-        "quantile": [Quantile(0.1), Quantile(0.5), Quantile(0.95)],
-        "fraction": [Fraction(0), Fraction(1)],
-    }
-    return [secret for kind in family.secrets for secret in known.get(kind, [])]
+    return [secret for kind in family.secrets if kind in SECRETS for secret in SECRETS[kind].examples()]
 
 
 def check_family(family: Family, *, seed: int = 0) -> None:

@@ -127,7 +127,7 @@ class Game:
         released, prepared = release_column(plan, column, bits=self.table.bits, seed=self._seed())
         others = {name: values[rows] for name, values in self.table.others.items()}
         groups = {name: values[rows] for name, values in self.table.groups.items()}
-        return self._view(plan, column, released, others, groups, ()), self._truth(plan, column, prepared)
+        return self._view(plan, column, released, others, groups, ()), float(prepared.facts["estimates"]["secret"])
 
     def _on_redrawn_column(self, rows: Places) -> tuple[View, float]:
         before = self.table.column[rows]
@@ -146,15 +146,11 @@ class Game:
         moved = self._follow(before, fresh, rest)
         others = {name: moved[name] for name in table.others}
         texts = {name: moved[name] for name in table.groups}
-        return self._view(self.plan, fresh, released, others, texts, earlier), self._truth(self.plan, fresh, prepared)
+        truth = float(prepared.facts["estimates"]["secret"])
+        return self._view(self.plan, fresh, released, others, texts, earlier), truth
 
     def _seed(self) -> int:
         return int.from_bytes(self.rng.bytes(16), "little")
-
-    def _truth(self, plan: Plan, column: Array, prepared: Prepared) -> float:
-        if plan.problem.secret.kind == "function":
-            return released_statistic(View(plan=plan, column=column))
-        return float(prepared.facts["estimates"]["secret"])
 
     def _view(
         self,

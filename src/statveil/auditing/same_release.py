@@ -10,7 +10,6 @@ from statveil.auditing.view import View
 from statveil.errors import StatveilError, TableError
 from statveil.planning import Plan
 from statveil.problem.families.categorical import Categorical
-from statveil.problem.secrets.quantile import Quantile
 from statveil.tables.blocks import blocks_of
 from statveil.tables.estimate import estimate, shares_of
 from statveil.tables.measure import measure
@@ -50,6 +49,4 @@ def _parameters(plan: Plan, table: AuditTable, statistic: float) -> dict[str, fl
     if isinstance(family, Categorical):
         codes = table.column[np.isfinite(table.column)].astype(np.int64)
         return shares_of(family.labels, np.bincount(codes, minlength=len(family.labels)))
-    secret = plan.problem.secret
-    alpha = secret.alpha if isinstance(secret, Quantile) else None
-    return estimate(plan.problem, measure(blocks_of(table.column), alpha=alpha), statistic)
+    return estimate(plan.problem, measure(blocks_of(table.column)), statistic)

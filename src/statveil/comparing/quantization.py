@@ -59,14 +59,14 @@ class Quantization(Contender):
         return _mapped(plan, column, self.stated.params, self.stated.truth)
 
     def informed(self, released: Array) -> float:
-        return statistic(self.plan.problem.secret, released)  # the middle of its bin: there is no bias to remove
+        return statistic(self.plan.problem, released)  # the middle of its bin: there is no bias to remove
 
     def attacked(self, column: Array, trials: int, rng: Generator) -> Hits:
         few = column[np.linspace(0, len(column) - 1, min(len(column), _ROWS)).astype(np.int64)]
         problem, attacker, hits = self.plan.problem, Bayes(), 0
         for _ in range(trials):
             fresh = redrawn(problem, few, self.stated.structure, rng)
-            truth = statistic(problem.secret, fresh)
+            truth = statistic(problem, fresh)
             released = _mapped(self.plan, fresh, estimated(problem, fresh, truth), truth)
             found = attacker.attack(View(plan=self.plan, column=released))
             if found is not None:

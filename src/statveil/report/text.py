@@ -108,7 +108,7 @@ _DISTANCES = {
 def _share(plan: Plan) -> str:
     """The largest move in per cent of what the prior takes to be usual; nothing where that is about 0."""
     problem = plan.problem
-    if problem.secret.kind == "fraction":
+    if problem.secret.is_share:
         return f", {shown_up(100 * plan.largest_move, 3)} percentage points"
     if not isinstance(problem.prior, Box):
         return ""

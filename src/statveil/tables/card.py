@@ -169,7 +169,7 @@ def _assumptions(plan: Plan, shuffled: bool) -> list[str]:
             f"The rows are exchangeable: {told} a row's value. This mode draws row by row, and whoever knows which "
             "rows were alike sees what was drawn."
         )
-    if plan.problem.family.discrete and plan.problem.secret.kind in ("mean", "fraction"):
+    if plan.problem.family.discrete and plan.problem.secret.of_rows:
         lines.append("The risk is that of a long table; in one of n rows it is larger by 1 part in 2 x tolerance x n.")
     if plan.mode == "lattice":
         lines.append("The receiver learns the statistic up to whole steps; the stated risk accounts for that.")

@@ -15,15 +15,14 @@ from statveil.errors import ColumnError, ProblemError
 from statveil.planning import Applied, Plan
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.parameters import OutsidePriorError
-from statveil.problem.secrets.quantile import Quantile
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.change import measure_change
-from statveil.tables.estimate import estimate, own_statistic, shares_of
+from statveil.tables.estimate import estimate, measured_for, own_statistic, shares_of
 from statveil.tables.maps.build import RANDOM_MODES, build_map
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.maps.sampling import Counts
-from statveil.tables.measure import Measured, measure
+from statveil.tables.measure import Measured
 from statveil.tables.outside import outside
 from statveil.tables.resolution import check_resolution
 from statveil.tables.series import ColumnType
@@ -117,16 +116,15 @@ def prepare(
         statistic, measured, offset, smear = float(plan.problem.secret_of(params)), None, 0.0, False
     else:
         verifier = Verifier(plan, bits=type.bits)
-        secret = plan.problem.secret
 
         def watch(values: Array, start: int) -> None:
             verifier.watch(values, start)
             if rows_drawn:
                 order.add(values)
 
-        measured = measure(blocks, alpha=secret.alpha if isinstance(secret, Quantile) else None, watch=watch)
+        measured = measured_for(plan.problem, blocks, watch)
         verifier.check_declared(column)
-        statistic = own_statistic(plan.problem, measured, verifier.share)
+        statistic = own_statistic(plan.problem, measured)
         params = _estimate(plan, column, measured, statistic)
         applied = _apply(plan, column, params, chosen)
         check_resolution(plan, column, measured, applied)
@@ -235,7 +233,7 @@ def _few_rows(plan: Plan, rows: int) -> list[Finding]:
 
     It is a multiple of 1/n, so a window holds floor(2 eps n) + 1 of its values, not 2 eps n.
     """
-    counted = plan.problem.family.discrete and plan.problem.secret.kind in ("mean", "fraction")
+    counted = plan.problem.family.discrete and plan.problem.secret.of_rows
     window = 2 * plan.problem.tolerance * rows
     if not counted or window >= _LEAST_WINDOW:
         return []

@@ -12,7 +12,6 @@ from statveil.planning import Plan
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.ordinal import Ordinal
 from statveil.problem.problem import Problem
-from statveil.problem.secrets.fraction import Fraction
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array
 from statveil.tables.maps.build import fixed_point
@@ -86,11 +85,7 @@ class Verifier:
         self.low, self.high = bounds_of(plan.problem)
         self.sampler = Sampler()
         self.offset: float | None = None
-        self.hits = 0
-        self._seen = 0
         self._broken: set[str] = set()
-        secret = plan.problem.secret
-        self._count = plan.problem.family.category_index(secret.category) if isinstance(secret, Fraction) else None
 
     # --- while reading ------------------------------------------------------------------------
     def watch(self, values: Array, start: int) -> None:
@@ -106,9 +101,6 @@ class Verifier:
             self._watch_step(finite, self.known.step)
         if isinstance(self.plan.problem.family, Ordinal) and np.any(finite != np.floor(finite)):
             self._broken.add("whole")
-        if self._count is not None:
-            self.hits += int(np.count_nonzero(finite == self._count))
-        self._seen += len(finite)
         self.sampler.add(values, start)
 
     def _watch_step(self, values: Array, step: float) -> None:
@@ -120,11 +112,6 @@ class Verifier:
             slack = np.maximum(1e-6, 4 * 2.0**-self.bits * np.abs(values) / step)
             if np.any(np.abs(place - np.floor(place + 0.5)) > slack):
                 self._broken.add("step")
-
-    @property
-    def share(self) -> float:
-        """Share of the count that is the secret."""
-        return self.hits / max(self._seen, 1)
 
     # --- afterwards ---------------------------------------------------------------------------
     def check_declared(self, column: str) -> None:

@@ -13,6 +13,7 @@ from statveil.auditing.evidence import MOVED, on_comb
 from statveil.auditing.inversion import Inversion, inverted, released_statistic
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View
+from statveil.problem.location_scale import LocationScale
 from statveil.tables.blocks import Array
 from statveil.tables.structure.ties import Tie
 
@@ -94,7 +95,9 @@ def _undone(view: View, found: Inversion, tie: Tie, read: Array, released: Array
         best = int(np.argmax(held))
         return low + float(np.median(votes[best : best + int(held[best])])) * (high - low)
     # Errors make the regression on the released rows too flat, but not one whose instrument was read.
-    spread = view.plan.problem.secret.kind == "std" and view.plan.mode != "scale"
+    family = view.plan.problem.family
+    still = isinstance(family, LocationScale) and not view.plan.problem.secret.moves(family)
+    spread = still and view.plan.mode != "scale"
     instrument = read - read.mean() if spread else np.ones(len(read))
     kept = np.ones(len(read), dtype=np.bool_)
     if tie.joint.startswith("grows"):

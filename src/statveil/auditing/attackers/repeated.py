@@ -11,8 +11,10 @@ from statveil.auditing.evidence import Span, agreed, pulled_back, slack_of
 from statveil.auditing.inversion import Inversion, inverted
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import Earlier, View
+from statveil.planning import Plan
+from statveil.problem.column_numbers import InMemory
+from statveil.problem.location_scale import LocationScale
 from statveil.problem.secret import Secret
-from statveil.problem.secrets.quantile import Quantile
 from statveil.tables.blocks import Array
 
 __all__ = ["Repeated"]
@@ -61,21 +63,16 @@ class Repeated(Attacker):
         return Posterior.of(points, np.interp(points, secrets, weights)) or found.posterior()
 
 
-def _statistic(values: Array, secret: Secret) -> tuple[float, float] | None:
-    """A statistic of a column as (value, 1 if it moves with a shift else 0); ``None`` where the rows do not give it."""
-    finite = values[np.isfinite(values)]
-    if isinstance(secret, Quantile):
-        return float(np.quantile(finite, secret.alpha)), 1.0
-    return {"mean": (float(finite.mean()), 1.0), "std": (float(finite.std()), 0.0)}.get(secret.kind)
-
-
-def _through(found: Inversion, column: Array, secret: Secret) -> Array | None:
+def _through(plan: Plan, found: Inversion, column: Array, secret: Secret) -> Array | None:
     """Another statistic of the original column under each candidate: the candidate's map undone."""
-    own = _statistic(column, secret)
-    if own is None or found.factor is None or found.offset is None:
+    family = plan.problem.family
+    if found.factor is None or found.offset is None or not isinstance(family, LocationScale):
         return None
+    if secret.linear(family) is None:  # the rows do not give it
+        return None
+    own = secret.of_column(InMemory(column[np.isfinite(column)]), family)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return (own[0] - own[1] * found.offset) / found.factor
+        return (own - secret.shift_rate(family) * found.offset) / found.factor
 
 
 def _carried(view: View, found: Inversion, release: Earlier, other: Inversion) -> Array | None:
@@ -83,9 +80,9 @@ def _carried(view: View, found: Inversion, release: Earlier, other: Inversion) -
     mine, theirs = view.plan.problem.secret, release.plan.problem.secret
     if mine.to_json() == theirs.to_json():
         return other.secrets
-    if (back := _through(other, release.column, mine)) is not None:
+    if (back := _through(release.plan, other, release.column, mine)) is not None:
         return back[np.isfinite(back)]
-    if (ahead := _through(found, view.column, theirs)) is None or not np.isfinite(ahead).all():
+    if (ahead := _through(view.plan, found, view.column, theirs)) is None or not np.isfinite(ahead).all():
         return None
     if np.ptp(ahead) <= 1e-9 * np.abs(ahead).max():  # the map keeps that statistic
         return None
@@ -100,7 +97,7 @@ def _solved(view: View, found: Inversion, release: Earlier, other: Inversion) ->
     A shift and a scaling of one column, or two scalings about different points, leave one solution. Two shifts tell
     their difference alone, and every candidate solves the equation.
     """
-    theirs = _through(found, view.column, release.plan.problem.secret)
+    theirs = _through(view.plan, found, view.column, release.plan.problem.secret)
     if theirs is None or other.factor is None or len(view.column) != len(release.column):
         return []
     both = np.isfinite(view.column) & np.isfinite(release.column)

@@ -14,7 +14,6 @@ from statveil.mechanisms.partition import Partition
 from statveil.mechanisms.scaling import Scaling
 from statveil.planning import Applied, Plan
 from statveil.problem.location_scale import LocationScale, evaluate
-from statveil.problem.secrets.function import Function
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.estimate import anchor_of
@@ -71,7 +70,7 @@ def build_map(
     if plan.mode == "rank":
         return prepare_rank(blocks, quantile=model_values(plan, released), seed=seed)
     goal = float(applied.secret)
-    if isinstance(plan.problem.secret, Function):  # no row moves by g: the mean that stands for it does
+    if plan.problem.secret.anchor is not plan.problem.secret:  # no row moves by g: what stands for it does
         statistic, goal = anchor_of(plan.problem, params), anchor_of(plan.problem, released)
     if plan.mode in ("jitter", "smooth"):
         return _redrawn(plan, goal, blocks, seed)
@@ -121,21 +120,24 @@ def fixed_point(plan: Plan) -> float | None:
 def _affine(
     plan: Plan, params: dict[str, float], released: dict[str, float], statistic: float, secret: float, seed: int | None
 ) -> Affine:
-    family, spread = plan.problem.family, plan.problem.secret.kind == "std"
+    family = plan.problem.family
     assert isinstance(family, LocationScale)
+    rate = plan.problem.secret.shift_rate(family)
     about = fixed_point(plan)
     # the rounding error of a mean shows its size after averaging: only a rounded one may touch the rows
     own = _coarse(plan, statistic)
     if plan.mode == "shift":
         # the same move whatever the secret is; for a spread there would be nothing to hide
-        pivot, target, factor = own, secret, 1.0
+        pivot, target, factor = own / rate, secret / rate, 1.0
     elif about is not None:
         pivot = target = about
-        factor = secret / own if spread else (secret - about) / (own - about)
+        factor = (secret - rate * about) / (own - rate * about)
     else:
         factor = float(family.scale(released)) / _coarse(plan, float(family.scale(params)))
         pivot, target = (
-            (_coarse(plan, float(family.loc(params))), float(family.loc(released))) if spread else (own, secret)
+            (own / rate, secret / rate)
+            if rate
+            else (_coarse(plan, float(family.loc(params))), float(family.loc(released)))
         )
     quiet = Quiet.of(
         reach=_size(plan) if about is None else abs(about),
