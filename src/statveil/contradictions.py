@@ -10,7 +10,7 @@ import numpy as np
 from statveil import accounting
 from statveil.baseline import risk_without_release
 from statveil.design.comb import KNIFE
-from statveil.design.treatment import mode_of, treatment
+from statveil.design.treatment import treatment
 from statveil.errors import StatveilError
 from statveil.mechanisms.cells import Cells
 from statveil.mechanisms.comb import Comb
@@ -18,6 +18,7 @@ from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.mechanism import Mechanism
 from statveil.mechanisms.partition import Partition
 from statveil.mechanisms.scaling import Scaling
+from statveil.modes import mode_of
 from statveil.planning import Plan, direction_of
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
@@ -62,7 +63,7 @@ def _contradictions(plan: Plan) -> list[str]:
     if blind is not None and abs(min(risk_without_release(problem), plan.risk) - blind) > 1e-6 * max(blind, 1e-9):
         found.append("its risk without a release is not that of its problem")
     how = treatment(problem)
-    if mode_of(problem, how.kind, direction_of(mechanism)) != plan.mode:
+    if mode_of(problem, how.kind, direction_of(mechanism)) is not plan.release_mode:
         found.append("its mode does not keep the declared structure")
     if isinstance(mechanism, Interval) and mechanism.step != (how.step if how.kind == "lattice" else None):
         found.append("it does not move by the declared steps")  # guesses would be counted on another lattice

@@ -46,7 +46,7 @@ class Score:
 def release_column(plan: Plan, column: Array, *, bits: int, seed: int) -> tuple[Array, Prepared]:
     """One column released as a holder would who accepts every leak; the seed is the trial's own."""
     family = plan.problem.family
-    kind = "text" if plan.mode == "category" else "float"
+    kind = "text" if plan.release_mode.categories else "float"
     prepared = prepare(
         plan,
         lambda labels: blocks_of(column)(),
@@ -74,7 +74,8 @@ class Game:
         self.hits = dict.fromkeys((attacker.name for attacker in attackers), 0)
         self.size = min(ROWS, max(1, round(0.8 * len(table.column))))
         # traces of a jittered histogram are soft evidence, which the accidents of one fixed table would bias
-        self.moves = can_move(plan) and not knowledge.releases and plan.mode != "jitter"
+        soft = plan.release_mode.random and plan.release_mode.near_line
+        self.moves = can_move(plan) and not knowledge.releases and not soft
         self._groups = grouping(table.column, {**table.groups, **table.others})
         self._rare = _rare_rows(table.column, knowledge)
         self._follow = followers(table.column, {**table.others, **table.groups}, knowledge.ties, knowledge.thresholds)

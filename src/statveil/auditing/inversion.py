@@ -16,7 +16,6 @@ from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box
 from statveil.tables.blocks import Array, blocks_of
 from statveil.tables.estimate import estimate, shares_of
-from statveil.tables.maps.build import fixed_point
 from statveil.tables.measure import measure
 
 __all__ = ["Inversion", "inverted", "released_statistic"]
@@ -82,7 +81,7 @@ def _released(view: View) -> dict[str, float]:
         codes = view.column[np.isfinite(view.column)].astype(np.int64)
         counts = np.bincount(codes, minlength=len(problem.family.labels))
         return shares_of(problem.family.labels, counts)
-    if view.plan.mode == "rank" and isinstance(problem.family, LocationScale):
+    if view.mode.of_model and isinstance(problem.family, LocationScale):
         drawn = _drawn_from(view, problem.family)
         if drawn is not None:
             return drawn
@@ -163,13 +162,13 @@ def _inverted(view: View, nodes: int) -> Inversion | None:
 def _maps(view: View, points: dict[str, Array]) -> tuple[Array | None, Array | None]:
     """For each candidate original, the coefficients of the map that gives this release."""
     plan, family = view.plan, view.plan.problem.family
-    if plan.mode not in ("shift", "lattice", "scale", "affine", "jitter") or not isinstance(family, LocationScale):
+    if not view.mode.near_line or not isinstance(family, LocationScale):
         return None, None
     secret, statistic = plan.problem.secret, _level(view)
     levels, rate = np.asarray(secret.anchor.of(family, points), dtype=np.float64), secret.shift_rate(family)
-    if plan.mode in ("shift", "lattice"):
+    if not view.mode.stretches:
         return np.ones(len(levels)), (statistic - levels) / rate
-    about = fixed_point(plan)
+    about = view.mode.fixed_point(plan.problem)
     with np.errstate(divide="ignore", invalid="ignore"):
         if about is not None:
             factor = (statistic - rate * about) / (levels - rate * about)

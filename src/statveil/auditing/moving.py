@@ -24,7 +24,6 @@ from statveil.problem.location_scale import LocationScale, evaluate
 from statveil.problem.prior import Box
 from statveil.problem.structure import Structure
 from statveil.problem.support import Support
-from statveil.tables.maps.build import fixed_point
 from statveil.theory.bins import Bins
 
 __all__ = ["can_move", "moved", "moved_onto"]
@@ -138,10 +137,10 @@ def moved_onto(plan: Plan, *, statistic: float, mean: float, spread: float, rng:
     about = _pinned(plan)
     try:
         if stepped:  # a step is what it is in every unit
-            reach = statistic - wanted
+            reach = (statistic - wanted) / (rate or 1.0)
             there = moved(plan, 1.0, reach, structure=about is None)
             lowest = float(min(np.min(there.problem.secret_of(corner)) for corner in _corners(there)))
-            if about is not None and plan.mode in ("jitter", "smooth") and lowest <= about + 0.25 * (statistic - about):
+            if about is not None and plan.release_mode.pinned and lowest <= about + 0.25 * (statistic - about):
                 return None  # so near to the bound no plan would have been made
             return there
         if about is not None:
@@ -164,7 +163,7 @@ def _pinned(plan: Plan) -> float | None:
     assert isinstance(family, LocationScale)
     if known.fixed_points:
         return known.fixed_points[0]
-    if (bound := fixed_point(plan)) is not None:
+    if (bound := plan.release_mode.fixed_point(plan.problem)) is not None:
         return bound
     return 0.0 if not family.shift else None
 

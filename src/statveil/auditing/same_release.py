@@ -29,7 +29,7 @@ def check_is_release(plan: Plan, original: AuditTable, released: AuditTable) -> 
         raise TableError(f"the original cannot be released under this plan: {error}") from None
     # what rounding to digits, whole rows or units, and a model's own discreteness may take away
     slack = 0.05 * plan.distortion / plan.gamma + 1.5 * (plan.problem.known.step or 1.0) / rows
-    if plan.mode == "rank":
+    if plan.release_mode.of_model:
         order = np.argsort(original.column, kind="stable")
         sorted_alike = np.diff(released.column[order])[np.diff(original.column[order]) > 0]
         fits = bool(np.all(sorted_alike[np.isfinite(sorted_alike)] >= 0)) and not np.array_equal(

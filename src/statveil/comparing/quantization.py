@@ -20,6 +20,7 @@ from statveil.problem.support import Support
 from statveil.rounding import shown_up
 from statveil.tables.blocks import Array, blocks_of
 from statveil.tables.maps.build import build_map
+from statveil.tables.maps.job import Job
 
 __all__ = ["Quantization", "laid"]
 
@@ -79,8 +80,8 @@ def _mapped(plan: Plan, column: Array, params: dict[str, float], truth: float) -
     """The column with the parameters that the plan releases for its own."""
     released = plan.mechanism.release(params)
     blocks = blocks_of(column)
-    column_map = build_map(
-        plan,
+    job = Job(
+        plan=plan,
         params=params,
         statistic=truth,
         applied=Applied(released=released, secret=plan.problem.secret_of(released)),
@@ -89,6 +90,7 @@ def _mapped(plan: Plan, column: Array, params: dict[str, float], truth: float) -
         smear=False,
         seed=0,
     )
+    column_map = build_map(job)
     return np.concatenate([column_map.block(block, index) for index, block in enumerate(blocks())])
 
 

@@ -226,6 +226,7 @@ class Ordinal(Family):
         """Give the derivative of the secret and where it turns; refused where the secret does not say it."""
         found = secret.shape(self)
         if found is None:
+            self.check_secret(secret)
             raise ProblemError(
                 f"the derivative of the secret {secret.label!r} of {self.name!r} is not known: give the secret a "
                 "method 'shape', or say with 'rough = True' that nothing is known of it between two parameters."

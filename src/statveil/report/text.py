@@ -14,18 +14,6 @@ from statveil.rounding import shown_down, shown_up
 
 __all__ = ["describe_plan"]
 
-_MODES = {
-    "affine": "scale and shift every value (a x + b)",
-    "category": "relabel the fewest rows",
-    "jitter": "scale about the bound, jitter by one step, back to whole steps (rows measured, not proven)",
-    "lattice": "shift every value by a whole number of steps",
-    "rank": "redraw the column from the released model, by rank (what the column differs from it comes on top)",
-    "scale": "scale every value about the bound that stays fixed",
-    "smooth": "draw the smoothed, scaled shape anew, by rank (rows measured, not proven)",
-    "unit": "keep or add units of the counts at random",
-    "shift": "shift every value by one number (x + b)",
-}
-
 
 def describe_plan(plan: Plan) -> str:
     """Risk, distortion, limit and mechanism, one sentence each; lower is better for all three.
@@ -66,7 +54,7 @@ def describe_plan(plan: Plan) -> str:
             f"  paper       {shown_up(plan.published_bound)}   the paper's printed bound on the risk, for comparison"
         )
     lines.append(f"  prior       {_prior(problem)}")
-    lines.append(f"  mode        {plan.mode}   {_MODES[plan.mode]}")
+    lines.append(f"  mode        {plan.mode}   {plan.release_mode.says}")
     mechanism = plan.mechanism
     if isinstance(mechanism, Interval):
         count = mechanism.bins.count

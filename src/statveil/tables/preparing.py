@@ -19,8 +19,9 @@ from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.change import measure_change
 from statveil.tables.estimate import estimate, measured_for, own_statistic, shares_of
-from statveil.tables.maps.build import RANDOM_MODES, build_map
+from statveil.tables.maps.build import build_map
 from statveil.tables.maps.column_map import ColumnMap
+from statveil.tables.maps.job import Job
 from statveil.tables.maps.sampling import Counts
 from statveil.tables.measure import Measured
 from statveil.tables.outside import outside
@@ -95,7 +96,8 @@ def prepare(
         return read(labels)
 
     order = Order(categories=labels is not None)
-    rows_drawn = plan.mode in RANDOM_MODES
+    mode = plan.release_mode
+    rows_drawn = mode.random
 
     def related() -> list[Finding]:
         """Whether the order of the rows or another column tells the values."""
@@ -103,7 +105,7 @@ def prepare(
         copies = [] if beside is None or "copies" in accepted or labels is not None else find_copies(beside(labels))
         if not rows_drawn:
             return copies
-        in_order = [] if shuffled or "order" in accepted else find_order(plan.mode, order)
+        in_order = [] if shuffled or "order" in accepted else find_order(mode, order)
         rows = None if beside is None or "groups" in accepted else beside(labels)
         return [*copies, *in_order, *([] if rows is None else _groups(plan, order, rows, shuffled=shuffled))]
 
@@ -133,8 +135,8 @@ def prepare(
         offset = verifier.offset or 0.0
         # values on a lattice that was accepted are short for another reason, and stay on it
         smear = all(finding.name != "step" for finding in found)
-    column_map = build_map(
-        plan,
+    job = Job(
+        plan=plan,
         params=params,
         statistic=statistic,
         applied=applied,
@@ -144,11 +146,8 @@ def prepare(
         seed=chosen,
         counts=counts,
     )
-    if (
-        type.scale is not None
-        and plan.mode == "lattice"
-        and Fraction(repr(plan.problem.known.spacing)) * 10**type.scale % 1
-    ):
+    column_map = build_map(job)
+    if type.scale is not None and mode.whole_steps and Fraction(repr(plan.problem.known.spacing)) * 10**type.scale % 1:
         raise ColumnError(
             f"column {column!r} is written with {type.scale} decimals, but the plan moves by multiples of "
             f"{plan.problem.known.spacing:g}; declare the step that the column has, or write it with more decimals."
@@ -189,11 +188,7 @@ def _check_options(plan: Plan, round_digits: int | None, seed: int | None) -> No
                 f"rounding to {round_digits} digits would move values beyond the known bound {bound:g}; "
                 "keep more digits."
             )
-    if (
-        plan.mode in ("lattice", "unit", "category")
-        or plan.problem.known.step is not None
-        or plan.problem.family.discrete
-    ):
+    if plan.release_mode.whole_steps or plan.problem.known.step is not None or plan.problem.family.discrete:
         raise ProblemError(
             f"rounding is for continuous columns; the mode {plan.mode!r} keeps the column's own steps. Leave it out."
         )
@@ -245,12 +240,12 @@ def _few_rows(plan: Plan, rows: int) -> list[Finding]:
 
 def _groups(plan: Plan, order: Order, rows: Beside, *, shuffled: bool) -> list[Finding]:
     """Whether another column tells the rows, where there are others."""
-    others = Others(categories=plan.mode == "category", shuffled=shuffled)
+    others = Others(categories=plan.release_mode.categories, shuffled=shuffled)
     for values, columns in rows:
         if not columns:
             return []
         others.add(values, columns)
-    return find_groups(plan.mode, order, others)
+    return find_groups(plan.release_mode, order, others)
 
 
 def _refused(column: str, accepted: Collection[str], found: list[Finding]) -> list[Finding]:

@@ -41,7 +41,7 @@ class Repeated(Attacker):
             return None
         order = np.argsort(found.secrets)
         secrets, weights = found.secrets[order], found.weights[order]
-        low, high, exact, comb = secrets[0], secrets[-1], [], secrets if view.plan.mode == "lattice" else None
+        low, high, exact, comb = secrets[0], secrets[-1], [], secrets if view.mode.whole_steps else None
         close = reach = 1e-6 * (high - low)
         for release in view.knowledge.releases:
             other = inverted(View(plan=release.plan, column=release.column))
@@ -50,7 +50,7 @@ class Repeated(Attacker):
             low, high = max(low, open_still.min()), min(high, open_still.max())
             reach = max(reach, slack_of(view.plan, view.column) + slack_of(release.plan, release.column))
             exact += _solved(view, found, release, other)
-            if release.plan.mode == "lattice":  # only whole steps from that release, too
+            if release.plan.release_mode.whole_steps:  # only whole steps from that release, too
                 places = open_still if comb is None else comb
                 comb = places[np.abs(places - open_still[:, None]).min(axis=0) <= close]
         if exact and (sharp := agreed(view, found, exact)) is not None:

@@ -8,11 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from statveil.mechanisms.cells import Cells
+from statveil.mechanisms.comb import Comb
+from statveil.mechanisms.interval import Interval
+from statveil.mechanisms.partition import Partition
+from statveil.mechanisms.scaling import Scaling
+from statveil.planning import Plan
+from statveil.problem.location_scale import LocationScale, evaluate
 from statveil.tables.blocks import Array
 from statveil.tables.maps.column_map import ColumnMap
+from statveil.tables.maps.job import Job
 from statveil.tables.maps.keyed import uniform_of
 
-__all__ = ["Affine", "Quiet", "smeared"]
+__all__ = ["Affine", "Quiet", "largest_secret", "prepare", "smeared"]
 
 _MOVED, _STRETCHED = 49, 36  # significant bits that are released of 53
 
@@ -107,3 +115,87 @@ class Affine(ColumnMap):
             "grain": self.quiet.grain,
             "smeared": self.seed is not None,
         }
+
+
+def prepare(job: Job) -> Affine:
+    """One shift, scaling or both for all rows."""
+    plan, (statistic, secret) = job.plan, job.ends
+    family, mode = plan.problem.family, plan.release_mode
+    assert isinstance(family, LocationScale)
+    rate = plan.problem.secret.shift_rate(family)
+    about = mode.fixed_point(plan.problem)
+    # the rounding error of a mean shows its size after averaging: only a rounded one may touch the rows
+    own = _coarse(plan, statistic)
+    if not mode.stretches:
+        # the same move whatever the secret is; for a spread there would be nothing to hide
+        pivot, target, factor = own / rate, secret / rate, 1.0
+    elif about is not None:
+        pivot = target = about
+        factor = (secret - rate * about) / (own - rate * about)
+    else:
+        factor = float(family.scale(job.released)) / _coarse(plan, float(family.scale(job.params)))
+        pivot, target = (
+            (own / rate, secret / rate)
+            if rate
+            else (_coarse(plan, float(family.loc(job.params))), float(family.loc(job.released)))
+        )
+    quiet = Quiet.of(
+        reach=largest_secret(plan) if about is None else abs(about),
+        factor=_largest_factor(plan, about),
+        stretched=mode.stretches,
+    )
+    return Affine(pivot=pivot, factor=factor, target=target, quiet=quiet, fixed=about, seed=job.smear_seed)
+
+
+def _coarse(plan: Plan, value: float) -> float:
+    """A statistic rounded to 2^-40 of the largest that the prior allows, a grain that the plan alone sets."""
+    grain = 2.0 ** (math.ceil(math.log2(largest_secret(plan))) - 40)
+    return round(value / grain) * grain
+
+
+# --- sizes that come from the plan alone, so that the rounding tells nothing --------------------
+def largest_secret(plan: Plan) -> float:
+    """How large the secret can be under the prior."""
+    family = plan.problem.family
+    assert isinstance(family, LocationScale)
+    axes = plan.problem.box.axes
+    slopes = {
+        param.name: (family.loc_form.get(param.name, 0.0), family.scale_form.get(param.name, 0.0))
+        for param in family.params
+    }
+    return sum(
+        max(abs(one), abs(two)) * max(abs(axes[name].low), abs(axes[name].high)) for name, (one, two) in slopes.items()
+    )
+
+
+def _largest_factor(plan: Plan, about: float | None) -> float:
+    """By how much the map of any column could stretch it."""
+    mechanism, family = plan.mechanism, plan.problem.family
+    assert isinstance(family, LocationScale)
+    if not plan.release_mode.stretches:
+        return 1.0
+    if isinstance(mechanism, Scaling):
+        return 0.5 * (1 + float(mechanism.bins.span(mechanism.bins.first)[1]) / mechanism.bins.low)
+    if isinstance(mechanism, Partition | Cells):
+        edges = np.array(mechanism.edges)
+        if isinstance(mechanism, Cells):
+            cell, release, _ = mechanism.entries
+            released, edges = np.array(mechanism.released)[release], np.stack([edges[cell], edges[cell + 1]])
+        else:
+            released, edges = np.array(mechanism.released), np.stack([edges[:-1], edges[1:]])
+        from_bound = about if about is not None and family.location is not None else 0.0
+        near = np.abs(edges - from_bound).min(axis=0)
+        return float(np.max(np.abs(released - from_bound) / np.maximum(near, 1e-12 * np.abs(released).max())))
+    assert isinstance(mechanism, Interval | Comb)
+    width = mechanism.extent if isinstance(mechanism, Comb) else mechanism.bins.width
+    axes = plan.problem.box.axes
+    if not family.scale_form:  # a location family scaled about its bound
+        (axis,) = (axes[name] for name in mechanism.coordinate)
+        least = min(abs(axis.low - (about or 0.0)), abs(axis.high - (about or 0.0)))
+        return 1 + 0.5 * width / least
+    least = sum(min(slope * axes[name].low, slope * axes[name].high) for name, slope in family.scale_form.items())
+    stretch = abs(
+        float(evaluate(family.scale_form, {p.name: mechanism.direction.get(p.name, 0.0) for p in family.params}))
+    )
+    # a uniform's length can be as small as you like: from a 64th of the change on, nothing more is lost
+    return 1 + stretch * width / max(least, stretch * width / 64)
