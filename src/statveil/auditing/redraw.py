@@ -10,6 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from statveil.auditing.sampling import Places, in_order, runs
+from statveil.modes import known_point
 from statveil.problem.column_numbers import InMemory
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import LocationScale
@@ -45,7 +46,7 @@ def _moved(problem: Problem, family: LocationScale, values: Array, drawn: dict[s
     """Shift, scale about a known point, or both, until the rows have the drawn parameters."""
     anchor, rate = problem.secret.anchor, problem.secret.shift_rate(family)
     wanted, level = float(anchor.of(family, drawn)), anchor.of_column(InMemory(values), family)
-    about = _fixed(problem, family, known)
+    about = known_point(problem, known)  # a redrawn table must keep it
     if about is not None:
         here = level - rate * about
         return about + (values - about) * ((wanted - rate * about) / here if here else 1.0)
@@ -54,18 +55,6 @@ def _moved(problem: Problem, family: LocationScale, values: Array, drawn: dict[s
     uncertain, spread = set(family.scale_form) & set(problem.box.free), float(values.std())
     scale = float(family.std(drawn)) / spread if uncertain and spread else 1.0
     return wanted / rate + (values - level / rate) * scale
-
-
-def _fixed(problem: Problem, family: LocationScale, known: Structure) -> float | None:
-    """A value that everyone knows, and that a redrawn table must keep."""
-    if known.fixed_points:
-        return known.fixed_points[0]
-    for end in (family.minimum, family.maximum):
-        if isinstance(end, float):
-            return end
-        if end is not None and problem.box.axes[end].known:
-            return problem.box.axes[end].low
-    return None
 
 
 def _on_structure(before: Array, moved: Array, known: Structure, rng: Generator) -> Array:

@@ -19,8 +19,7 @@ from statveil.problem.location_scale import Form, LocationScale, evaluate
 from statveil.problem.support import Support
 from statveil.rounding import shown_up
 from statveil.tables.blocks import Array, blocks_of
-from statveil.tables.maps.build import build_map
-from statveil.tables.maps.job import Job
+from statveil.tables.maps.build import Job, build_map
 
 __all__ = ["Quantization", "laid"]
 

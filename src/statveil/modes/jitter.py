@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from statveil.modes.redrawn import Redrawn
+from statveil.modes.mode import Redrawn
 
 __all__ = ["JitterMode"]
 

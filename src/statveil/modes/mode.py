@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.problem import Problem
+from statveil.problem.structure import Structure
 
-__all__ = ["MODES", "Continuous", "Mode", "mode_of"]
+__all__ = ["MODES", "Continuous", "Mode", "Redrawn", "known_point", "mode_of"]
 
 MODES: dict[str, Mode] = {}
 """Every mode by name; filled when the files of ``statveil/modes`` are loaded."""
@@ -30,7 +31,7 @@ class Mode(ABC):
 
     A mode of your own says where it is used (:meth:`treats`; modes that were registered later are asked first), and
     has a method ``prepare(job)`` that gives the map of the rows (:class:`statveil.tables.maps.column_map.ColumnMap`)
-    for a :class:`statveil.tables.maps.job.Job`.
+    for a :class:`statveil.tables.maps.build.Job`.
     """
 
     name: ClassVar[str]
@@ -102,17 +103,7 @@ class Mode(ABC):
 
     def fixed_point(self, problem: Problem) -> float | None:
         """The publicly known value that stays where it is."""
-        family, known = problem.family, problem.known
-        if not self.pinned or not isinstance(family, LocationScale):
-            return None
-        if known.fixed_points:
-            return known.fixed_points[0]
-        for end in (family.minimum, family.maximum):
-            if isinstance(end, float):
-                return end
-            if end is not None and problem.box.axes[end].known:
-                return problem.box.axes[end].low
-        return None
+        return known_point(problem, problem.known) if self.pinned else None
 
 
 class Continuous(Mode):
@@ -132,6 +123,40 @@ class Continuous(Mode):
     @abstractmethod
     def goes(self, family: LocationScale, moved: Moved) -> bool:
         """Whether it moves the parameters in this direction."""
+
+
+class Redrawn(Mode):
+    """The shape above a bound kept, its lattice blurred: scaled about the bound, and redrawn around its places."""
+
+    random: ClassVar[bool] = True
+    parts_equals: ClassVar[bool] = True
+    stretches: ClassVar[bool] = True
+    pinned: ClassVar[bool] = True
+    but: ClassVar[str] = "That is what the released mean tells; that the rows tell no more was measured, not proven."
+
+    def treats(self, problem: Problem, kind: str, moved: Moved) -> bool:
+        return isinstance(problem.family, LocationScale) and kind == self.name
+
+    def assumes(self, problem: Problem) -> tuple[str, ...]:
+        return ("That the rows tell no more than their mean was measured against attackers, not proven.",)
+
+    def slack(self, problem: Problem, rows: int, largest: float) -> float:
+        return 0.5 * (problem.known.step or 1.0) / rows
+
+
+def known_point(problem: Problem, known: Structure) -> float | None:
+    """A value that everyone knows of the columns of a continuous family: declared, or an end of its support."""
+    family = problem.family
+    if not isinstance(family, LocationScale):
+        return None
+    if known.fixed_points:
+        return known.fixed_points[0]
+    for end in (family.minimum, family.maximum):
+        if isinstance(end, float):
+            return end
+        if end is not None and problem.box.axes[end].known:
+            return problem.box.axes[end].low
+    return None
 
 
 def mode_of(problem: Problem, kind: str, direction: Mapping[str, float]) -> Mode:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from statveil.modes.redrawn import Redrawn
+from statveil.modes.mode import Redrawn
 
 __all__ = ["SmoothMode"]
 

@@ -65,13 +65,6 @@ class Family(ABC):
         """A typical member, for lists and for the conformance suite."""
         return cls()
 
-    def param(self, name: str) -> Param:
-        """One parameter by name."""
-        for param in self.params:
-            if param.name == name:
-                return param
-        raise ProblemError(unknown_name(f"parameter of {self.name!r}", name, [p.name for p in self.params]))
-
     def category_index(self, category: int | str) -> int:
         """Number, counted from 0, of a category given by number or label."""
         raise ProblemError(f"{self.name!r} has no categories; it has the secrets {', '.join(self.secrets)}.")

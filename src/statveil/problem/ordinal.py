@@ -202,15 +202,6 @@ class Ordinal(Family):
         found = np.where(level == 1, self.last_count, np.maximum(high, 0.0))  # alpha = 0: the least count
         return np.where((level >= 0) & (level <= 1), found, np.nan)
 
-    def at_mean(self, mean: ArrayLike) -> NDArray[np.float64]:
-        """Parameter of the member with a given mean."""
-        wanted = np.asarray(mean, dtype=np.float64)
-        if not np.all((wanted > 0) & (wanted < self.last_count)):
-            bad = wanted[~((wanted > 0) & (wanted < self.last_count))].flat[0]
-            top = "" if math.isinf(self.last_count) else f" and below {self.last_count:g}"
-            raise ProblemError(f"the mean of {self.name!r} must be above 0{top}. Got {bad:g}; choose another mean.")
-        return self.inverse_mean(wanted)
-
     # --- slopes -------------------------------------------------------------------------------
     def cdf_slope(self, k: ArrayLike, theta: ArrayLike) -> NDArray[np.float64]:
         """Give the derivative of P(X <= k) with respect to the parameter."""

@@ -19,9 +19,8 @@ from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.change import measure_change
 from statveil.tables.estimate import estimate, measured_for, own_statistic, shares_of
-from statveil.tables.maps.build import build_map
+from statveil.tables.maps.build import Job, build_map
 from statveil.tables.maps.column_map import ColumnMap
-from statveil.tables.maps.job import Job
 from statveil.tables.maps.sampling import Counts
 from statveil.tables.measure import Measured
 from statveil.tables.outside import outside

@@ -16,8 +16,8 @@ from statveil.mechanisms.scaling import Scaling
 from statveil.planning import Plan
 from statveil.problem.location_scale import LocationScale, evaluate
 from statveil.tables.blocks import Array
+from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap
-from statveil.tables.maps.job import Job
 from statveil.tables.maps.keyed import uniform_of
 
 __all__ = ["Affine", "Quiet", "largest_secret", "prepare", "smeared"]

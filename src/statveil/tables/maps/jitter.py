@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
 from statveil.tables.blocks import Array, Blocks
+from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap, stream
-from statveil.tables.maps.job import Job
 from statveil.tables.maps.lattice import on_lattice
 from statveil.tables.maps.whole_steps import (
     LARGEST,

@@ -9,8 +9,8 @@ import numpy as np
 
 from statveil.tables.blocks import Array
 from statveil.tables.maps.affine import Quiet, largest_secret, smeared
+from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap
-from statveil.tables.maps.job import Job
 
 __all__ = ["Lattice", "on_lattice", "prepare"]
 

@@ -22,8 +22,8 @@ from statveil.errors import ColumnError, FileError
 from statveil.planning import Plan
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import BLOCK, Array, Blocks
+from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap, stream
-from statveil.tables.maps.job import Job
 from statveil.tables.maps.lattice import on_lattice
 
 __all__ = ["Rank", "model_values", "prepare", "prepare_rank"]

@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from statveil.tables.blocks import BLOCK, Array, Blocks
+from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap, stream
-from statveil.tables.maps.job import Job
 from statveil.tables.maps.lattice import on_lattice
 from statveil.tables.maps.rank import Rank, prepare_rank
 from statveil.tables.maps.whole_steps import (

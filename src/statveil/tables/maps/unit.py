@@ -15,8 +15,8 @@ import numpy as np
 
 from statveil.errors import ColumnError, unknown_name
 from statveil.tables.blocks import Array, Blocks
+from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap, stream
-from statveil.tables.maps.job import Job
 from statveil.tables.maps.sampling import Counts, spread, thinned
 
 __all__ = ["Unit", "prepare", "prepare_unit"]
