@@ -14,7 +14,9 @@ import pytest
 
 import statveil as sv
 from statveil.cli.main import run
+from statveil.modes import MODES
 from statveil.problem.family import FAMILIES
+from statveil.problem.secret import SECRETS
 
 ROOT = Path(__file__).parent.parent
 
@@ -63,9 +65,9 @@ def test_the_example_of_a_release_runs():
     assert len(names["released"]) == 5_000
 
 
-def test_the_examples_of_an_own_family_and_an_own_secret_run():
-    family, secret = _blocks("docs/extending.md", "python")
-    before = dict(FAMILIES)
+def test_the_examples_of_an_own_family_an_own_secret_and_an_own_mode_run():
+    family, secret, mode = _blocks("docs/extending.md", "python")
+    before = [(registry, dict(registry)) for registry in (FAMILIES, SECRETS, MODES)]
     try:
         exec(compile(family, "extending.md", "exec"), {"__name__": "extending"})
         assert "my-gaussian" in FAMILIES
@@ -75,9 +77,25 @@ def test_the_examples_of_an_own_family_and_an_own_secret_run():
             family=sv.Gaussian(), prior=sv.Box(mu=(0, 50), sigma=(1, 30)), secret=names["Spread"](), tolerance=1.0
         )
         assert sv.limits(problem, max_risk=0.5).gamma == pytest.approx(0.5 * 0.7978845608 / 1.3489795003, rel=1e-6)
+        assert len(names["released"]) == 500
+        exec(compile(mode, "extending.md", "exec", dont_inherit=True), names)
+        assert sv.plan(names["problem"], max_risk=0.3).mode == "plain-shift"
     finally:
-        FAMILIES.clear()
-        FAMILIES.update(before)
+        for registry, entries in before:
+            registry.clear()
+            registry.update(entries)
+
+
+@pytest.mark.parametrize("name", ["docs/releasing.md", "docs/structure.md", "docs/command-line.md"])
+def test_the_documents_name_every_mode_and_no_other(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    if name.endswith("command-line.md"):
+        listed = re.search(r"`mode` names the map[^:]*:(.*)", text)[1]
+    else:  # the cells of the column that is headed "mode"
+        table = re.search(r"\n(\|[^\n]*\bmode \|[^\n]*\n)((?:\|[^\n]*\n)+)", text)
+        place = [cell.strip() for cell in table[1].split("|")].index("mode")
+        listed = " ".join(row.split("|")[place] for row in table[2].splitlines())
+    assert set(re.findall(r"`([a-z]+)`", listed)) == set(MODES)
 
 
 def test_the_example_of_an_own_family_and_secret_gives_a_plan_that_an_attacker_confirms():

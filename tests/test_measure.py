@@ -26,7 +26,7 @@ def test_quantiles_are_numpys_to_the_last_bit(limit, values, alpha):
         return
     quantile_module._COLLECT, before = limit, quantile_module._COLLECT
     try:
-        found = measure(blocks_of(values), alpha=alpha).quantile
+        found = measure(blocks_of(values), levels=(alpha,)).quantile(alpha)
     finally:
         quantile_module._COLLECT = before
     assert found == np.quantile(kept, alpha)
@@ -58,7 +58,7 @@ def test_blocks_do_not_depend_on_chunks(size):
     again = list(reblocked(chunks))
     assert [len(block) for block in whole] == [len(block) for block in again]
     assert all(np.array_equal(one, two) for one, two in zip(whole, again, strict=True))
-    assert measure(blocks_of(values), alpha=0.3) == measure(lambda: reblocked(chunks), alpha=0.3)
+    assert measure(blocks_of(values), levels=(0.3,)) == measure(lambda: reblocked(chunks), levels=(0.3,))
 
 
 def test_a_million_ties_and_a_narrow_column_have_exact_quantiles():
@@ -66,7 +66,10 @@ def test_a_million_ties_and_a_narrow_column_have_exact_quantiles():
     for values in (rng.integers(0, 3, 300_000).astype(float), 1e9 + rng.random(300_000), -rng.pareto(0.5, 300_000)):
         quantile_module._COLLECT, before = 1000, quantile_module._COLLECT
         try:
-            found = [measure(blocks_of(values), alpha=alpha).quantile for alpha in (0.0, 0.01, 0.5, 0.999, 1.0)]
+            levels = (0.0, 0.01, 0.5, 0.999, 1.0)
+            found = [measure(blocks_of(values), levels=(alpha,)).quantile(alpha) for alpha in levels]
+            assert list(measure(blocks_of(values), levels=levels).quantiles.values()) == found
+            assert [measure(blocks_of(values)).quantile(alpha) for alpha in levels] == found  # by passes of their own
         finally:
             quantile_module._COLLECT = before
         assert found == np.quantile(values, [0.0, 0.01, 0.5, 0.999, 1.0]).tolist()

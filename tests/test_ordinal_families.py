@@ -235,9 +235,9 @@ def test_close_members_do_not_cancel(family: Ordinal, theta: float, gap: float) 
 @by_family
 @settings(max_examples=40, deadline=None)
 @given(share=st.floats(1e-3, 0.999))
-def test_the_mean_is_inverted(family: Ordinal, share: float) -> None:
+def test_the_inverse_mean_inverts_the_mean(family: Ordinal, share: float) -> None:
     mean = share * min(family.last_count, 50.0)
-    assert float(family.mean(family.at(family.inverse_mean(np.asarray(mean))))) == pytest.approx(mean, rel=1e-12)
+    assert float(family.mean(family.at(family.inverse_mean(np.array(mean))))) == pytest.approx(mean, rel=1e-12)
 
 
 def test_harmonic_mean_is_the_balanced_release_of_two_geometrics() -> None:

@@ -16,6 +16,7 @@ import pytest
 from scipy import stats
 
 import statveil as sv
+from statveil.modes import MODES
 from statveil.tables.maps.keyed import uniform_of
 from statveil.tables.preparing import prepare
 from statveil.tables.series import ColumnType
@@ -57,9 +58,7 @@ PLANS = {
 
 
 def test_the_plans_here_are_those_of_every_mode_that_draws_rows():
-    from statveil.tables.maps.build import RANDOM_MODES
-
-    assert {name: plan.mode for name, plan in PLANS.items()} == {name: name for name in RANDOM_MODES}
+    assert {name: plan.mode for name, plan in PLANS.items()} == {n: n for n, mode in MODES.items() if mode.random}
 
 
 def column(mode, rows, rng):
@@ -249,7 +248,7 @@ def test_a_long_table_is_looked_at_in_pieces_all_over_it():
     for number in range(40):  # 2.6 million rows; only the last quarter drifts
         order.add(rng.poisson(5 if number < 30 else 6, 65_536).astype(float))
     assert len(order.values) <= 2**21
-    assert find_order("rank", order)
+    assert find_order(MODES["rank"], order)
 
 
 # --- groups -----------------------------------------------------------------------------------------
@@ -368,7 +367,7 @@ def test_large_tables_keep_whole_groups_and_bounded_memory():
         groups = rng.integers(0, 100_000, 65_536)
         others.add(own[groups], {"id": pl.Series(groups), "noise": pl.Series(rng.random(65_536))})
         order.add(own[groups])
-    (found,) = find_groups("unit", order, others)
+    (found,) = find_groups(MODES["unit"], order, others)
     assert "('id')" in found.says
 
 
@@ -378,10 +377,10 @@ def test_heaps_on_a_continuous_column_are_blocks_too():
     values = np.sort(np.where(rng.random(3_000) < 0.2, 10 * rng.integers(3, 12, 3_000), rng.uniform(30, 120, 3_000)))
     order = Order()
     order.add(values)
-    assert find_order("smooth", order)
+    assert find_order(MODES["smooth"], order)
     loose = Order()
     loose.add(np.sort(rng.uniform(30, 120, 3_000)))  # nothing is drawn: rows without equals keep their places
-    assert not find_order("smooth", loose)
+    assert not find_order(MODES["smooth"], loose)
 
 
 @pytest.mark.parametrize("mode", PLANS)
@@ -400,7 +399,7 @@ def test_independent_rows_pass(mode):
             "row": np.arange(rows),
         }
         others.add(values, {name: pl.Series(held) for name, held in columns.items()})
-        alarms += bool(find_order(mode, order)) or bool(find_groups(mode, order, others))
+        alarms += bool(find_order(MODES[mode], order)) or bool(find_groups(MODES[mode], order, others))
     assert alarms <= 1
 
 

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import statveil as sv
+from statveil.modes import MODES
 from statveil.tables.structure.bound_search import natural_bounds
 from statveil.tables.structure.code_search import find_codes
 from statveil.tables.structure.findings import find_structure
@@ -406,10 +407,10 @@ def test_at_most_two_percent_of_smooth_columns_are_refused():
 
 # --- what is said ---------------------------------------------------------------------------------------
 def test_what_few_rows_hide_is_said():
-    assert blind_spots(10**6, "shift") == ()
-    assert blind_spots(20, "rank") == blind_spots(20, "category") == ()
+    assert blind_spots(10**6, MODES["shift"]) == ()
+    assert blind_spots(20, MODES["rank"]) == blind_spots(20, MODES["category"]) == ()
     for mode in ("shift", "scale", "affine", "lattice", "jitter"):
-        sizes = [len(blind_spots(rows, mode)) for rows in (20, 50, 500, 5_000, 50_000)]
+        sizes = [len(blind_spots(rows, MODES[mode])) for rows in (20, 50, 500, 5_000, 50_000)]
         assert sizes == sorted(sizes, reverse=True)
         assert sizes[0] > 0 == sizes[-1]
     for name in ("rough", "digits", "transform", "repeats", "bounds", "filled"):

@@ -64,7 +64,7 @@ def risk_without_release(problem: Problem) -> float:
 
 def _slopes(problem: Problem) -> Form | None:
     """The secret as a linear form of the parameters; ``None`` where it is a curve."""
-    if not isinstance(problem.family, LocationScale) or problem.secret.kind == "function":
+    if not isinstance(problem.family, LocationScale) or problem.secret.rough:
         return None
     return problem.family.coefficients(problem.secret)
 

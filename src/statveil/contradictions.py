@@ -10,9 +10,10 @@ import numpy as np
 from statveil import accounting
 from statveil.baseline import risk_without_release
 from statveil.design.methods import METHODS
-from statveil.design.treatment import mode_of, treatment
+from statveil.design.treatment import treatment
 from statveil.errors import StatveilError
 from statveil.mechanisms.mechanism import Mechanism
+from statveil.modes import mode_of
 from statveil.planning import Plan
 from statveil.published import published_bound
 from statveil.theory.gamma import gamma, least_distortion
@@ -54,7 +55,7 @@ def _contradictions(plan: Plan) -> list[str]:
     if blind is not None and abs(min(risk_without_release(problem), plan.risk) - blind) > 1e-6 * max(blind, 1e-9):
         found.append("its risk without a release is not that of its problem")
     how = treatment(problem)
-    if mode_of(problem, how.kind, mechanism.moves) != plan.mode:
+    if mode_of(problem, how.kind, mechanism.moves) is not plan.release_mode:
         found.append("its mode does not keep the declared structure")
     if mechanism.step != (how.step if how.kind == "lattice" else None):
         found.append("it does not move by the declared steps")  # guesses would be counted on another lattice

@@ -17,10 +17,10 @@ from statveil.design.methods import METHODS, choose
 from statveil.design.optimum import least_possible, one_line
 from statveil.design.partition.designer import check_grid
 from statveil.design.target import MaxDistortion, MaxRisk, Target, meets, target
-from statveil.design.treatment import mode_of
 from statveil.errors import ProblemError, TargetError, unknown_name
 from statveil.mechanisms.directed import Directed
 from statveil.mechanisms.mechanism import Mechanism, mechanism_from_json
+from statveil.modes import MODES, Mode, mode_of
 from statveil.numbers import check_seed, number, positive
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.parameters import checked_parameters
@@ -41,8 +41,6 @@ __all__ = [
     "simulate",
 ]
 
-MODES = ("affine", "category", "jitter", "lattice", "rank", "scale", "shift", "smooth", "unit")
-"""Maps of the column that realise a plan."""
 RISK_KINDS = (*accounting.KINDS, "simulated")
 """How a risk was obtained; plan files from before ``numerical`` say ``exact`` where quadrature was used."""
 
@@ -121,6 +119,11 @@ class Plan:
     robust_to: tuple[float, float] | None = None
     robust_risk: float | None = None
     risk_without_release: float | None = None
+
+    @property
+    def release_mode(self) -> Mode:
+        """The map of the column that realises the plan, with all that must be known of it."""
+        return MODES[self.mode]
 
     @property
     def efficiency(self) -> float | None:
@@ -382,7 +385,7 @@ def plan(
         problem=problem,
         mechanism=mechanism,
         method=chosen.method,
-        mode=mode_of(problem, chosen.how.kind, mechanism.moves),
+        mode=mode_of(problem, chosen.how.kind, mechanism.moves).name,
         risk=value,
         risk_kind=found.kind,
         published_bound=published_bound(problem, mechanism),

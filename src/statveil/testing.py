@@ -17,27 +17,32 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from statveil import problem as _problem  # noqa: F401  (fills the registries)
+from statveil.auditing.game import release_column
 from statveil.errors import ProblemError, TargetError
-from statveil.planning import plan, simulate
+from statveil.modes import MODES, Mode
+from statveil.planning import Plan, plan, simulate
+from statveil.problem.column_numbers import InMemory
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.family import FAMILIES, Family, family_from_json
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.ordinal import Ordinal
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
-from statveil.problem.secret import Secret, secret_from_json
-from statveil.problem.secrets.fraction import Fraction
-from statveil.problem.secrets.mean import Mean
-from statveil.problem.secrets.quantile import Quantile
-from statveil.problem.secrets.std import Std
+from statveil.problem.secret import SECRETS, Secret, secret_from_json
+from statveil.tables.blocks import blocks_of
+from statveil.tables.estimate import own_statistic
+from statveil.tables.measure import measure
+from statveil.tables.resolution import grain_of
 from statveil.theory.distances import numerical_tv, numerical_w1
 from statveil.theory.gamma import gamma
 
 __all__ = [
     "ConformanceError",
     "check_family",
+    "check_mode",
     "check_secret",
     "family_checks",
     "registered_families",
@@ -47,6 +52,7 @@ __all__ = [
 _DRAWS = 5
 _SAMPLE = 40_000
 _TRIALS = 4_000
+_COLUMNS, _ROWS = 20, 4_000
 
 
 class ConformanceError(AssertionError):
@@ -60,13 +66,7 @@ def registered_families() -> list[Family]:
 
 def typical_secrets(family: Family) -> list[Secret]:
     """The secrets that the family says it supports, with a few arguments each."""
-    known: dict[str, list[Secret]] = {
-        "mean": [Mean()],
-        "std": [Std()],
-        "quantile": [Quantile(0.1), Quantile(0.5), Quantile(0.95)],
-        "fraction": [Fraction(0), Fraction(1)],
-    }
-    return [secret for kind in family.secrets for secret in known.get(kind, [])]
+    return [secret for kind in family.secrets if kind in SECRETS for secret in SECRETS[kind].examples()]
 
 
 def check_family(family: Family, *, seed: int = 0) -> None:
@@ -93,7 +93,7 @@ def family_checks(family: Family, *, seed: int = 0) -> Iterator[tuple[str, Calla
 
 
 def check_secret(family: Family, secret: Secret, *, seed: int = 0) -> None:
-    """A secret of a family: accepted, vectorised, the same after JSON, and not constant."""
+    """A secret of a family: accepted, vectorised, the same after JSON, not constant, and measured on columns."""
     family.check_secret(secret)
     _same(secret_from_json(secret.to_json()) == secret, f"{secret!r} changes when written to JSON and back")
     rng = np.random.default_rng(seed)
@@ -105,6 +105,7 @@ def check_secret(family: Family, secret: Secret, *, seed: int = 0) -> None:
     _same(float(np.ptp(alone)) > 0, f"{secret.label} is the same for every parameter: nothing to hide")
     if isinstance(family, LocationScale):
         _linear_secret(family, secret, points)
+    _of_columns(family, secret, points, rng)
     _plans(family, secret, seed)
 
 
@@ -118,6 +119,66 @@ def _linear_secret(family: LocationScale, secret: Secret, points: list[dict[str,
         rise = sum(slopes[name] * (b[name] - a[name]) for name in a)
         real = float(secret.of(family, b)) - float(secret.of(family, a))
         _close(rise, real, 1e-9 * max(1.0, abs(real)), f"linear form and values of {secret.label}", absolute=True)
+
+
+def _of_columns(family: Family, secret: Secret, points: list[dict[str, float]], rng: Generator) -> None:
+    """Its value for columns: near that for their parameters, the same in one pass, moved as its linear form says."""
+    anchor = secret.anchor
+    if isinstance(family, Categorical) or type(anchor).of_column is Secret.of_column:
+        return
+    for point in points[:2]:
+        try:
+            columns = [family.sample(point, _ROWS, rng) for _ in range(_COLUMNS)]
+        except ProblemError:  # a family that cannot be drawn from
+            return
+        values = np.array([anchor.of_column(InMemory(column), family) for column in columns])
+        spread = float(values.std(ddof=1))
+        gap = abs(float(values.mean()) - float(anchor.of(family, point)))
+        _same(gap <= 7 * spread / math.sqrt(_COLUMNS), f"{anchor.label} of columns and of their parameters differ")
+        column, value = columns[0], float(values[0])
+        size = 1e-9 * (abs(value) + spread)
+        measured = measure(blocks_of(column), levels=anchor.levels, counted=anchor.counted(family))
+        once = anchor.of_column(measured, family)
+        _close(once, value, size, f"{anchor.label} of a column in one pass and in memory", absolute=True)
+        if isinstance(family, LocationScale) and anchor.linear(family) is not None:
+            moved = anchor.of_column(InMemory(2.5 * column + 7), family)
+            expected = 2.5 * value + 7 * anchor.shift_rate(family)
+            _close(moved, expected, 1e-9 * (7 + abs(expected)), f"{anchor.label} of 2.5 x + 7", absolute=True)
+
+
+def check_mode(mode: Mode, problem: Problem, column: NDArray[np.float64], *, max_risk: float = 0.3) -> None:
+    """A mode, on a problem that it is for and a column under it: chosen, repeatable, and what it says of itself."""
+    _same(MODES.get(mode.name) is mode, f"the mode {mode.name!r} is not registered under its name")
+    _same(bool(mode.says), f"the mode {mode.name!r} has no description")
+    _same(mode.near_line or not (mode.line or mode.whole_steps), f"{mode.name!r}: a line is also nearly one")
+    found = plan(problem, max_risk=max_risk)
+    _same(found.release_mode is mode, f"the plan has the mode {found.mode!r} instead of {mode.name!r}")
+    _same(Plan.from_json(found.to_json()).release_mode is mode, "the plan changes its mode when written and read again")
+    gaps = np.concatenate([[np.nan], column, [np.nan]])
+    (one, _), (same, _), (other, made) = (release_column(found, gaps, bits=53, seed=seed) for seed in (1, 1, 2))
+    _same(np.array_equal(one, same, equal_nan=True), "the same seed does not give the same rows")
+    drawn = mode.random or found.randomised
+    _same(
+        drawn or np.array_equal(one, other, equal_nan=True), "the rows depend on the seed, but the mode is not random"
+    )
+    _same(bool(np.isnan(other[[0, -1]]).all()), "rows without a value do not stay without one")
+    before, after = column, other[1:-1]
+    _same(bool(np.isfinite(after).all()), "rows with a value become rows without one")
+    if mode.categories or mode.of_model:
+        return
+    size = 1e-9 * (abs(before).max() + abs(after).max())
+    wanted = float(made.facts["released"]["secret"])
+    off = abs(own_statistic(problem, InMemory(after)) - wanted)
+    _same(
+        off <= mode.slack(problem, len(after), float(abs(after).max())) + grain_of(found) + size,
+        f"the released statistic is off by {off:.3g}",
+    )
+    if mode.line:
+        factor, start = np.polyfit(before - before.mean(), after, 1)
+        _close(start + factor * (before - before.mean()), after, 1e-6 + size, "the rows and one line", absolute=True)
+        _same(
+            mode.stretches or abs(factor - 1) <= 1e-6, f"the rows are stretched by {factor:.6g}, and 'stretches' is no"
+        )
 
 
 def _plans(family: Family, secret: Secret, seed: int) -> None:

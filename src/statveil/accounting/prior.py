@@ -23,7 +23,7 @@ __all__ = ["core", "hit_window", "hit_windows", "kind_of", "only_axis", "pair", 
 def kind_of(problem: Problem) -> str:
     """Plain ranges and secrets with a formula have closed forms; densities, and secrets of one's own, are searched."""
     flat = not isinstance(problem.prior, Box) or all(axis.flat for axis in problem.prior.axes.values())
-    plain = problem.secret.kind != "function" and problem.family.name != "custom"
+    plain = not problem.secret.rough and problem.family.name != "custom"
     return "exact" if flat and plain else "numerical"
 
 

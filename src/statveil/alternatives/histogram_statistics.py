@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from statveil.alternatives.alternative import Array
 from statveil.errors import ProblemError
 
-__all__ = ["histogram_mean", "histogram_quantile", "histogram_std"]
+__all__ = ["HistogramNumbers", "histogram_mean", "histogram_quantile", "histogram_std"]
 
 
 def _shares(counts: Array) -> Array:
@@ -47,3 +49,31 @@ def histogram_quantile(counts: Array, edges: Array, alpha: float) -> float:
     bin = min(int(np.searchsorted(below, alpha)), len(shares) - 1)
     inside = (alpha - (below[bin] - shares[bin])) / shares[bin] if shares[bin] > 0 else 1.0
     return float(edges[bin] + np.clip(inside, 0.0, 1.0) * (edges[bin + 1] - edges[bin]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HistogramNumbers:
+    """A histogram as a column of which only the counts are known."""
+
+    counts: Array
+    edges: Array
+
+    @property
+    def mean(self) -> float:
+        return histogram_mean(self.counts, self.edges)
+
+    @property
+    def std(self) -> float:
+        return histogram_std(self.counts, self.edges)
+
+    def quantile(self, alpha: float) -> float:
+        """The quantile."""
+        return histogram_quantile(self.counts, self.edges, alpha)
+
+    def share(self, value: float) -> float:
+        """No value has a share of its own."""
+        return 0.0
+
+    def blocks(self) -> Iterator[Array]:
+        """Nothing is known of single rows."""
+        raise ProblemError("a histogram has no rows, so this statistic cannot be computed from one.")

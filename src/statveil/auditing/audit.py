@@ -200,10 +200,10 @@ def audit(
         releases=tuple(
             Earlier(plan=other, column=read_table(table, column=column, plan=other).column) for other, table in releases
         ),
-        patterns=() if plan.mode == "category" else find_patterns(before.column),
-        ties=() if plan.mode == "category" else tuple(find_ties(before.column, before.others)),
+        patterns=() if plan.release_mode.categories else find_patterns(before.column),
+        ties=() if plan.release_mode.categories else tuple(find_ties(before.column, before.others)),
         thresholds=(
-            () if plan.mode == "category" else find_thresholds(before.column, {**before.others, **before.groups})
+            () if plan.release_mode.categories else find_thresholds(before.column, {**before.others, **before.groups})
         ),
     )
     view = View(plan=plan, column=after.column, others=after.others, groups=after.groups, knowledge=knowledge)
@@ -293,7 +293,7 @@ def _record(row: int, value: float, rows: int) -> tuple[int, float]:
 
 def _assumed(plan: Plan, table: AuditTable, given: Structure | None) -> Structure:
     """Declared, given, and really there: the holder's attacker knows the column as well as its makers do."""
-    if plan.mode == "category":
+    if plan.release_mode.categories:
         return Structure()
     values = table.column[np.isfinite(table.column)]
     found = {finding.name: finding.values for finding in find_structure(values[: 2**20], bits=table.bits)}

@@ -58,7 +58,7 @@ def distances(plan: Plan, original: AuditTable, released: AuditTable) -> dict[st
     """The numbers a holder wants to see beside the risk. Private: after a shift, W1 is the move itself."""
     both = np.isfinite(original.column) & np.isfinite(released.column)
     before, after = original.column[both], released.column[both]
-    if plan.mode == "category":
+    if plan.release_mode.categories:
         size = int(max(before.max(initial=0), after.max(initial=0))) + 1
         one, two = (np.bincount(rows.astype(np.int64), minlength=size) / max(len(rows), 1) for rows in (before, after))
         return {"tv": float(0.5 * np.abs(one - two).sum()), "rows_changed": int(np.count_nonzero(before != after))}

@@ -14,10 +14,7 @@ from statveil.auditing.written import precision
 from statveil.planning import Plan
 from statveil.tables.blocks import Array
 
-__all__ = ["MOVED", "Span", "agreed", "on_comb", "precision", "pulled_back", "slack_of", "span"]
-
-MOVED = ("affine", "lattice", "scale", "shift")
-"""Modes that give every row the same x' = offset + factor x."""
+__all__ = ["Span", "agreed", "on_comb", "precision", "pulled_back", "slack_of", "span"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +28,7 @@ class Span:
 
 def slack_of(plan: Plan, column: Array) -> float:
     """How far a released number may be off; whole steps are exact, however few decimals they have."""
-    spacing = plan.problem.known.spacing if plan.mode == "lattice" else None
+    spacing = plan.problem.known.spacing if plan.release_mode.whole_steps else None
     return precision(column) if spacing is None else min(precision(column), 1e-3 * spacing)
 
 
@@ -84,7 +81,7 @@ def agreed(view: View, found: Inversion, spans: Sequence[Span]) -> Posterior | N
 
 def on_comb(view: View, found: Inversion, points: Array) -> Array:
     """The candidates themselves, or, where nothing lies between whole steps, the nearest ones up to rounding."""
-    if view.plan.mode != "lattice":
+    if not view.mode.whole_steps:
         return points
     nearest = found.secrets[np.abs(found.secrets[:, None] - points.ravel()).argmin(axis=0)].reshape(points.shape)
     # rounding stays visible, so that a window is never laid with its edge on the exact solution

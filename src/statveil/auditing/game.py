@@ -46,7 +46,7 @@ class Score:
 def release_column(plan: Plan, column: Array, *, bits: int, seed: int) -> tuple[Array, Prepared]:
     """One column released as a holder would who accepts every leak; the seed is the trial's own."""
     family = plan.problem.family
-    kind = "text" if plan.mode == "category" else "float"
+    kind = "text" if plan.release_mode.categories else "float"
     prepared = prepare(
         plan,
         lambda labels: blocks_of(column)(),
@@ -74,7 +74,8 @@ class Game:
         self.hits = dict.fromkeys((attacker.name for attacker in attackers), 0)
         self.size = min(ROWS, max(1, round(0.8 * len(table.column))))
         # traces of a jittered histogram are soft evidence, which the accidents of one fixed table would bias
-        self.moves = can_move(plan) and not knowledge.releases and plan.mode != "jitter"
+        soft = plan.release_mode.random and plan.release_mode.near_line
+        self.moves = can_move(plan) and not knowledge.releases and not soft
         self._groups = grouping(table.column, {**table.groups, **table.others})
         self._rare = _rare_rows(table.column, knowledge)
         self._follow = followers(table.column, {**table.others, **table.groups}, knowledge.ties, knowledge.thresholds)
@@ -127,7 +128,7 @@ class Game:
         released, prepared = release_column(plan, column, bits=self.table.bits, seed=self._seed())
         others = {name: values[rows] for name, values in self.table.others.items()}
         groups = {name: values[rows] for name, values in self.table.groups.items()}
-        return self._view(plan, column, released, others, groups, ()), self._truth(plan, column, prepared)
+        return self._view(plan, column, released, others, groups, ()), float(prepared.facts["estimates"]["secret"])
 
     def _on_redrawn_column(self, rows: Places) -> tuple[View, float]:
         before = self.table.column[rows]
@@ -146,15 +147,11 @@ class Game:
         moved = self._follow(before, fresh, rest)
         others = {name: moved[name] for name in table.others}
         texts = {name: moved[name] for name in table.groups}
-        return self._view(self.plan, fresh, released, others, texts, earlier), self._truth(self.plan, fresh, prepared)
+        truth = float(prepared.facts["estimates"]["secret"])
+        return self._view(self.plan, fresh, released, others, texts, earlier), truth
 
     def _seed(self) -> int:
         return int.from_bytes(self.rng.bytes(16), "little")
-
-    def _truth(self, plan: Plan, column: Array, prepared: Prepared) -> float:
-        if plan.problem.secret.kind == "function":
-            return released_statistic(View(plan=plan, column=column))
-        return float(prepared.facts["estimates"]["secret"])
 
     def _view(
         self,

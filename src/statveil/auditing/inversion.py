@@ -10,13 +10,12 @@ import numpy as np
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View
 from statveil.errors import StatveilError
+from statveil.problem.column_numbers import InMemory
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box
-from statveil.problem.secrets.quantile import Quantile
 from statveil.tables.blocks import Array, blocks_of
 from statveil.tables.estimate import estimate, shares_of
-from statveil.tables.maps.build import fixed_point
 from statveil.tables.measure import measure
 
 __all__ = ["Inversion", "inverted", "released_statistic"]
@@ -61,17 +60,18 @@ def released_statistic(view: View) -> float:
     values = view.column[np.isfinite(view.column)]
     if not len(values):
         return float("nan")
-    kind = problem.secret.kind
-    if kind == "function":  # of the parameters: those of the column itself
-        try:
-            return float(problem.secret_of(_released(view)))
-        except StatveilError:
-            return float("nan")
-    if isinstance(problem.secret, Quantile):
-        return float(np.quantile(values, problem.secret.alpha))
-    if kind == "fraction":
-        return float(np.mean(values == problem.family.category_index(problem.secret.category)))  # type: ignore[attr-defined]
-    return float(values.std() if kind == "std" else values.mean())
+    if problem.secret.anchor is problem.secret:
+        return problem.secret.of_column(InMemory(values), problem.family)
+    try:  # of the parameters: those of the column itself
+        return float(problem.secret_of(_released(view)))
+    except StatveilError:
+        return float("nan")
+
+
+def _level(view: View) -> float:
+    """The released column's own value of what its map moves."""
+    problem = view.plan.problem
+    return problem.secret.anchor.of_column(InMemory(view.column[np.isfinite(view.column)]), problem.family)
 
 
 def _released(view: View) -> dict[str, float]:
@@ -81,14 +81,12 @@ def _released(view: View) -> dict[str, float]:
         codes = view.column[np.isfinite(view.column)].astype(np.int64)
         counts = np.bincount(codes, minlength=len(problem.family.labels))
         return shares_of(problem.family.labels, counts)
-    alpha = problem.secret.alpha if isinstance(problem.secret, Quantile) else None
-    if view.plan.mode == "rank" and isinstance(problem.family, LocationScale):
+    if view.mode.of_model and isinstance(problem.family, LocationScale):
         drawn = _drawn_from(view, problem.family)
         if drawn is not None:
             return drawn
-    measured = measure(blocks_of(view.column), alpha=alpha)
-    statistic = measured.mean if problem.secret.kind == "function" else released_statistic(view)
-    return estimate(problem, measured, statistic)
+    measured = measure(blocks_of(view.column))
+    return estimate(problem, measured, _level(view))
 
 
 def _drawn_from(view: View, family: LocationScale) -> dict[str, float] | None:
@@ -154,28 +152,29 @@ def _inverted(view: View, nodes: int) -> Inversion | None:
     density = problem.prior.density(points) if isinstance(problem.prior, Box) else np.ones(len(weight))
     weights = weight * np.broadcast_to(density, weight.shape)
     secrets = np.asarray(problem.secret_of(points), dtype=np.float64)
-    statistic = released_statistic(view)
     moved = abs(float(problem.secret_of(found)[0] - problem.secret_of(released)[0]))
     if not moved <= problem.tolerance + plan.distortion / plan.gamma:
         return None  # far from every bin: no release under this plan
-    factor, offset = _maps(view, points, secrets, statistic)
+    factor, offset = _maps(view, points)
     return Inversion(secrets=secrets, weights=weights, points=points, factor=factor, offset=offset)
 
 
-def _maps(view: View, points: dict[str, Array], secrets: Array, statistic: float) -> tuple[Array | None, Array | None]:
+def _maps(view: View, points: dict[str, Array]) -> tuple[Array | None, Array | None]:
     """For each candidate original, the coefficients of the map that gives this release."""
     plan, family = view.plan, view.plan.problem.family
-    if plan.mode not in ("shift", "lattice", "scale", "affine", "jitter") or not isinstance(family, LocationScale):
+    if not view.mode.near_line or not isinstance(family, LocationScale):
         return None, None
-    if plan.mode in ("shift", "lattice"):
-        return np.ones(len(secrets)), statistic - secrets
-    spread, about = plan.problem.secret.kind == "std", fixed_point(plan)
+    secret, statistic = plan.problem.secret, _level(view)
+    levels, rate = np.asarray(secret.anchor.of(family, points), dtype=np.float64), secret.shift_rate(family)
+    if not view.mode.stretches:
+        return np.ones(len(levels)), (statistic - levels) / rate
+    about = view.mode.fixed_point(plan.problem)
     with np.errstate(divide="ignore", invalid="ignore"):
         if about is not None:
-            factor = statistic / secrets if spread else (statistic - about) / (secrets - about)
+            factor = (statistic - rate * about) / (levels - rate * about)
             return factor, about - factor * about
         released = _released(view)
         factor = float(family.scale(released)) / np.asarray(family.scale(points), dtype=np.float64)
-        if spread:
+        if not rate:
             return factor, float(family.loc(released)) - factor * np.asarray(family.loc(points), dtype=np.float64)
-        return factor, statistic - factor * secrets
+        return factor, (statistic - factor * levels) / rate

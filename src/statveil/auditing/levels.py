@@ -18,10 +18,7 @@ from statveil.auditing.view import View
 from statveil.problem.location_scale import LocationScale
 from statveil.tables.blocks import Array
 
-__all__ = ["RANDOM_ROWS", "by_levels", "captured", "varies"]
-
-RANDOM_ROWS = ("jitter", "rank", "smooth", "unit")
-"""Modes that draw something for each row of numbers."""
+__all__ = ["by_levels", "captured", "varies"]
 
 Codes = NDArray[np.int64]
 
@@ -87,17 +84,17 @@ def by_levels(view: View, found: Inversion, codes: Codes) -> tuple[Posterior, fl
     step = view.knowledge.structure.step or view.plan.problem.known.step
     if view.plan.problem.family.discrete:
         step = 1.0
-    averages = _averages(values, codes, _AVERAGES[view.plan.mode != "rank"])
+    averages = _averages(values, codes, _AVERAGES[not view.mode.of_model])
     if step is None or averages is None:
         return None
     order = np.argsort(found.secrets, kind="stable")
-    most = _CANDIDATES if view.plan.mode == "rank" else _FINE
+    most = _CANDIDATES if view.mode.of_model else _FINE
     nodes = order[np.unique(np.linspace(0, len(order) - 1, most).astype(np.int64))]
     nodes = nodes[found.weights[nodes] > 0]
     if len(nodes) < 3:
         return None
-    phases = (0.0,) if view.plan.mode != "smooth" else tuple(np.arange(8) / 8)
-    if view.plan.mode == "rank":
+    phases = tuple(np.arange(view.mode.phases) / view.mode.phases)
+    if view.mode.of_model:
         made = [_rank_levels(view, found, nodes, step)]
     else:
         made = [_line_levels(view, found, nodes, step, phase, averages) for phase in phases]
@@ -140,8 +137,8 @@ def _line_levels(
     about = 0.0 if about is None else about
     with np.errstate(divide="ignore", invalid="ignore"):
         rise = (statistic - about) / (secrets - about)
-    start = 0.5 * rise - 0.5 if plan.mode == "jitter" else phase * rise
-    if plan.mode == "unit":
+    start = view.mode.first_level(rise, phase)
+    if view.mode.of_family:
         mean = np.asarray(plan.problem.family.mean({name: value[nodes] for name, value in found.points.items()}))
         released = float(view.column[np.isfinite(view.column)].mean())
         urn = plan.problem.family.name != "poisson"

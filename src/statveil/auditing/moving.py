@@ -19,20 +19,19 @@ from statveil.planning import Plan
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box
 from statveil.problem.structure import Structure
-from statveil.tables.maps.build import fixed_point
 
 __all__ = ["can_move", "moved", "moved_onto"]
 
 
 def can_move(plan: Plan) -> bool:
     """Whether the plan has a form in other units: flat beliefs about location and scale, bins of a linear form."""
-    box = plan.problem.prior
+    box, family = plan.problem.prior, plan.problem.family
     return (
-        isinstance(plan.problem.family, LocationScale)
+        isinstance(family, LocationScale)
         and isinstance(box, Box)
         and all(axis.flat or axis.known for axis in box.axes.values())
         and plan.mechanism.rescaled(1.0, 0.0, dict.fromkeys(box.axes, 0.0)) is not None
-        and plan.problem.secret.kind in ("mean", "quantile", "std")
+        and plan.problem.secret.linear(family) is not None
     )
 
 
@@ -96,28 +95,27 @@ def moved_onto(plan: Plan, *, statistic: float, mean: float, spread: float, rng:
     problem, family = plan.problem, plan.problem.family
     assert isinstance(family, LocationScale)
     drawn = {name: float(value[0]) for name, value in problem.sample(1, rng).items()}
-    wanted = float(problem.secret_of(drawn))
+    wanted, rate = float(problem.secret_of(drawn)), problem.secret.shift_rate(family)
     stepped = problem.known.step is not None
     about = _pinned(plan)
     try:
         if stepped:  # a step is what it is in every unit
-            reach = statistic - wanted
+            reach = (statistic - wanted) / (rate or 1.0)
             there = moved(plan, 1.0, reach, structure=about is None)
             lowest = float(min(np.min(there.problem.secret_of(corner)) for corner in _corners(there)))
-            if about is not None and plan.mode in ("jitter", "smooth") and lowest <= about + 0.25 * (statistic - about):
+            if about is not None and plan.release_mode.pinned and lowest <= about + 0.25 * (statistic - about):
                 return None  # so near to the bound no plan would have been made
             return there
         if about is not None:
-            level, target = (statistic, wanted) if problem.secret.kind == "std" else (statistic - about, wanted - about)
-            factor = level / target
+            factor = (statistic - rate * about) / (wanted - rate * about)
             return moved(plan, factor, about * (1 - factor)) if np.isfinite(factor) and factor > 0 else None
         free = set(family.scale_form) & set(problem.box.free)
         deviation = float(family.std(drawn))
         factor = spread / deviation if free and deviation > 0 and spread > 0 else 1.0
-        if problem.secret.kind == "std":
+        if not rate:
             factor = statistic / wanted
             return moved(plan, factor, mean - factor * float(family.mean(drawn)))
-        return moved(plan, factor, statistic - factor * wanted)
+        return moved(plan, factor, (statistic - factor * wanted) / rate)
     except StatveilError:
         return None
 
@@ -128,7 +126,7 @@ def _pinned(plan: Plan) -> float | None:
     assert isinstance(family, LocationScale)
     if known.fixed_points:
         return known.fixed_points[0]
-    if (bound := fixed_point(plan)) is not None:
+    if (bound := plan.release_mode.fixed_point(plan.problem)) is not None:
         return bound
     return 0.0 if not family.shift else None
 

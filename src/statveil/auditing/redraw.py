@@ -10,10 +10,11 @@ import numpy as np
 from numpy.random import Generator
 
 from statveil.auditing.sampling import Places, in_order, runs
+from statveil.modes import known_point
+from statveil.problem.column_numbers import InMemory
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.problem import Problem
-from statveil.problem.secrets.quantile import Quantile
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, blocks_of
 from statveil.tables.maps.unit import prepare_unit
@@ -43,31 +44,17 @@ def redrawn(problem: Problem, column: Array, known: Structure, rng: Generator) -
 
 def _moved(problem: Problem, family: LocationScale, values: Array, drawn: dict[str, float], known: Structure) -> Array:
     """Shift, scale about a known point, or both, until the rows have the drawn parameters."""
-    wanted, secret = float(problem.secret_of(drawn)), problem.secret
-    spread = float(values.std())
-    level = float(np.quantile(values, secret.alpha)) if isinstance(secret, Quantile) else float(values.mean())
-    about = _fixed(problem, family, known)
-    if secret.kind == "std":
-        pivot = float(values.mean()) if about is None else about
-        target = float(family.mean(drawn)) if about is None else about
-        return target + (values - pivot) * (wanted / spread if spread else 1.0)
+    anchor, rate = problem.secret.anchor, problem.secret.shift_rate(family)
+    wanted, level = float(anchor.of(family, drawn)), anchor.of_column(InMemory(values), family)
+    about = known_point(problem, known)  # a redrawn table must keep it
     if about is not None:
-        return about + (values - about) * ((wanted - about) / (level - about) if level != about else 1.0)
-    uncertain = set(family.scale_form) & set(problem.box.free)
+        here = level - rate * about
+        return about + (values - about) * ((wanted - rate * about) / here if here else 1.0)
+    if not rate:
+        return float(family.mean(drawn)) + (values - float(values.mean())) * (wanted / level if level else 1.0)
+    uncertain, spread = set(family.scale_form) & set(problem.box.free), float(values.std())
     scale = float(family.std(drawn)) / spread if uncertain and spread else 1.0
-    return wanted + (values - level) * scale
-
-
-def _fixed(problem: Problem, family: LocationScale, known: Structure) -> float | None:
-    """A value that everyone knows, and that a redrawn table must keep."""
-    if known.fixed_points:
-        return known.fixed_points[0]
-    for end in (family.minimum, family.maximum):
-        if isinstance(end, float):
-            return end
-        if end is not None and problem.box.axes[end].known:
-            return problem.box.axes[end].low
-    return None
+    return wanted / rate + (values - level / rate) * scale
 
 
 def _on_structure(before: Array, moved: Array, known: Structure, rng: Generator) -> Array:

@@ -10,7 +10,6 @@ from statveil.auditing.view import View
 from statveil.errors import StatveilError, TableError
 from statveil.planning import Plan
 from statveil.problem.families.categorical import Categorical
-from statveil.problem.secrets.quantile import Quantile
 from statveil.tables.blocks import blocks_of
 from statveil.tables.estimate import estimate, shares_of
 from statveil.tables.measure import measure
@@ -30,7 +29,7 @@ def check_is_release(plan: Plan, original: AuditTable, released: AuditTable) -> 
         raise TableError(f"the original cannot be released under this plan: {error}") from None
     # what rounding to digits, whole rows or units, and a model's own discreteness may take away
     slack = 0.05 * plan.distortion / plan.gamma + 1.5 * (plan.problem.known.step or 1.0) / rows
-    if plan.mode == "rank":
+    if plan.release_mode.of_model:
         order = np.argsort(original.column, kind="stable")
         sorted_alike = np.diff(released.column[order])[np.diff(original.column[order]) > 0]
         fits = bool(np.all(sorted_alike[np.isfinite(sorted_alike)] >= 0)) and not np.array_equal(
@@ -50,6 +49,4 @@ def _parameters(plan: Plan, table: AuditTable, statistic: float) -> dict[str, fl
     if isinstance(family, Categorical):
         codes = table.column[np.isfinite(table.column)].astype(np.int64)
         return shares_of(family.labels, np.bincount(codes, minlength=len(family.labels)))
-    secret = plan.problem.secret
-    alpha = secret.alpha if isinstance(secret, Quantile) else None
-    return estimate(plan.problem, measure(blocks_of(table.column), alpha=alpha), statistic)
+    return estimate(plan.problem, measure(blocks_of(table.column)), statistic)

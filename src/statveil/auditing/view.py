@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from statveil.auditing.relations import Threshold
+from statveil.modes import Mode
 from statveil.planning import Plan
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array
@@ -73,3 +74,8 @@ class View:
     others: Mapping[str, Array] = field(default_factory=dict)
     groups: Mapping[str, Array] = field(default_factory=dict)
     knowledge: Knowledge = field(default_factory=Knowledge)
+
+    @property
+    def mode(self) -> Mode:
+        """What the plan says of the map of the rows: an attacker may assume it."""
+        return self.plan.release_mode

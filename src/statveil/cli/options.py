@@ -12,6 +12,7 @@ from statveil import problem as _problem  # noqa: F401  (fills the registries)
 from statveil.cli.parsing import parse_family, parse_known, parse_priors, parse_secret
 from statveil.cli.terminal import echo
 from statveil.problem.problem import Problem
+from statveil.problem.secret import spellings
 
 __all__ = ["Once", "echo_json", "grid_options", "json_option", "problem_from", "problem_options"]
 
@@ -47,7 +48,7 @@ _PROBLEM = (
         "drawn from); once per parameter. NAME=X: known. NAME~between(A,B,0.9): 90 % sure. NAME=LO:HI~normal(M,S): a "
         "density, also lognormal(M,S), exponential(S) and SciPy's. NAME=LO:HI~lipschitz(FLOOR,L): only constants.",
     ),
-    click.option("--secret", required=True, metavar="S", help="mean, std, quantile:A, or fraction:J."),
+    click.option("--secret", required=True, metavar="S", help=f"{', '.join(spellings()[:-1])}, or {spellings()[-1]}."),
     click.option(
         "--tolerance", required=True, metavar="E", help="A guess within E, in the unit of the statistic, is a hit."
     ),

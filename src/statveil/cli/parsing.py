@@ -17,11 +17,7 @@ from statveil.problem.priors.elicited import Elicited
 from statveil.problem.priors.flat import Flat
 from statveil.problem.priors.known import Known
 from statveil.problem.priors.lipschitz import Lipschitz
-from statveil.problem.secret import SECRETS, Secret
-from statveil.problem.secrets.fraction import Fraction
-from statveil.problem.secrets.mean import Mean
-from statveil.problem.secrets.quantile import Quantile
-from statveil.problem.secrets.std import Std
+from statveil.problem.secret import Secret, secret_from_text
 from statveil.problem.structure import Structure
 
 __all__ = [
@@ -196,43 +192,9 @@ def parse_range(text: str) -> tuple[float, float]:
     return ends
 
 
-_SECRETS = {
-    "average": "mean",
-    "avg": "mean",
-    "median": "quantile:0.5",
-    "max": "quantile:1",
-    "maximum": "quantile:1",
-    "min": "quantile:0",
-    "minimum": "quantile:0",
-    "sd": "std",
-    "stdev": "std",
-    "percentile": "quantile:0.95 for the 95th percentile",
-    "share": "fraction:J, J the label or number of the category",
-    "proportion": "fraction:J, J the label or number of the category",
-}
-"""What people call secrets, and how to write them."""
-
-
 def parse_secret(text: str) -> Secret:
     """``mean``, ``std``, ``quantile:A`` or ``fraction:J``."""
-    kind, colon, argument = text.partition(":")
-    percentile = re.fullmatch(r"[pq](\d{1,2})", text)
-    meant = f"quantile:{int(percentile[1]) / 100:g}" if percentile else _SECRETS.get(kind.lower())
-    if meant is not None:
-        raise ProblemError(f"unknown secret {text!r}; write {meant}. Allowed: mean, std, quantile:A, fraction:J.")
-    if kind not in SECRETS or not SECRETS[kind].portable:
-        raise ProblemError(unknown_name("secret", kind, ["mean", "std", "quantile:A", "fraction:J"]))
-    if kind in ("mean", "std"):
-        if colon:
-            raise ProblemError(f"the secret {kind!r} takes no argument. Got {text!r}.")
-        return Mean() if kind == "mean" else Std()
-    if not argument:
-        example = "quantile:0.95" if kind == "quantile" else "fraction:0"
-        raise ProblemError(f"the secret {kind!r} needs an argument, such as {example}. Got {text!r}.")
-    if kind == "quantile":
-        return Quantile(parse_number(argument, "the alpha of a quantile"))
-    # a number of thousands of digits is no place among the categories, and Python would not read it
-    return Fraction(int(argument) if re.fullmatch(r"-?[0-9]{1,18}", argument) else argument)
+    return secret_from_text(text, parse_number)
 
 
 def parse_known(text: str | None) -> Structure:

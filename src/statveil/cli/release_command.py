@@ -47,7 +47,6 @@ def command(
 ) -> None:
     """Release one column of a table; all else stays as it is. OUT.card.json says how, and may be published."""
     from statveil.tables.card import card_path
-    from statveil.tables.maps.build import RANDOM_MODES
     from statveil.tables.release_file import release_file
 
     plan = load_plan(plan_file)
@@ -69,7 +68,7 @@ def command(
     notes = list(done.notes)
     if seed is not None:
         notes.append("Made with a test seed, which anyone can guess: not for publication.")
-    elif (plan.randomised or shuffle or plan.mode in RANDOM_MODES) and record is None:
+    elif (plan.randomised or shuffle or plan.release_mode.random) and record is None:
         notes.append("No --record was kept: another release of this column would draw anew, and two can be averaged.")
     card = str(card_path(done.table))
     if as_json:

@@ -114,7 +114,7 @@ def compare(
         range=stated.range,
         points=results,
         # W1 is at least the difference of the means, whatever the columns; other secrets have the family's line
-        line=Line(slope=1 / (2 * gamma(stated.problem)), always=stated.problem.secret.kind == "mean"),
+        line=Line(slope=1 / (2 * gamma(stated.problem)), always=stated.problem.secret.bounded_by_w1),
         left_out=left_out,
         notes=(*_about(source), *stated.notes, *_unseeded(found)),
         seeds=seeds,

@@ -48,10 +48,10 @@ class Noisy(Contender):
         trials = min(trials, max(_FEWEST_TRIALS, _TRIAL_ROWS // len(column)))
         for _ in range(trials):
             fresh = redrawn(problem, column, stated.structure, rng)
-            truth, released = statistic(problem.secret, fresh), self.mechanism.release(fresh, rng)
+            truth, released = statistic(problem, fresh), self.mechanism.release(fresh, rng)
             guesses = {
-                "plug-in": statistic(problem.secret, released),
-                "informed": corrected(problem.secret, self.mechanism, released, stated.floor),
+                "plug-in": statistic(problem, released),
+                "informed": corrected(problem, self.mechanism, released, stated.floor),
             }
             for name, guess in guesses.items():
                 hits[name] += abs(within_prior(stated, guess) - truth) <= reach

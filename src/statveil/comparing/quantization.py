@@ -17,7 +17,7 @@ from statveil.planning import Applied, Plan
 from statveil.problem.location_scale import LocationScale, evaluate
 from statveil.rounding import shown_up
 from statveil.tables.blocks import Array, blocks_of
-from statveil.tables.maps.build import build_map
+from statveil.tables.maps.build import Job, build_map
 
 __all__ = ["Quantization", "laid"]
 
@@ -57,14 +57,14 @@ class Quantization(Contender):
         return _mapped(plan, column, self.stated.params, self.stated.truth)
 
     def informed(self, released: Array) -> float:
-        return statistic(self.plan.problem.secret, released)  # the middle of its bin: there is no bias to remove
+        return statistic(self.plan.problem, released)  # the middle of its bin: there is no bias to remove
 
     def attacked(self, column: Array, trials: int, rng: Generator) -> Hits:
         few = column[np.linspace(0, len(column) - 1, min(len(column), _ROWS)).astype(np.int64)]
         problem, attacker, hits = self.plan.problem, Bayes(), 0
         for _ in range(trials):
             fresh = redrawn(problem, few, self.stated.structure, rng)
-            truth = statistic(problem.secret, fresh)
+            truth = statistic(problem, fresh)
             released = _mapped(self.plan, fresh, estimated(problem, fresh, truth), truth)
             found = attacker.attack(View(plan=self.plan, column=released))
             if found is not None:
@@ -77,8 +77,8 @@ def _mapped(plan: Plan, column: Array, params: dict[str, float], truth: float) -
     """The column with the parameters that the plan releases for its own."""
     released = plan.mechanism.release(params)
     blocks = blocks_of(column)
-    column_map = build_map(
-        plan,
+    job = Job(
+        plan=plan,
         params=params,
         statistic=truth,
         applied=Applied(released=released, secret=plan.problem.secret_of(released)),
@@ -87,6 +87,7 @@ def _mapped(plan: Plan, column: Array, params: dict[str, float], truth: float) -
         smear=False,
         seed=0,
     )
+    column_map = build_map(job)
     return np.concatenate([column_map.block(block, index) for index, block in enumerate(blocks())])
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from statveil.comparing.reading import Column
 from statveil.errors import ColumnError, ProblemError
 from statveil.numbers import number
+from statveil.problem.column_numbers import InMemory
 from statveil.problem.families.exponential import Exponential
 from statveil.problem.families.gaussian import Gaussian
 from statveil.problem.families.location import Location
@@ -23,7 +24,6 @@ from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box, Prior
 from statveil.problem.problem import Problem
 from statveil.problem.secret import Secret
-from statveil.problem.secrets.quantile import Quantile
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, blocks_of
 from statveil.tables.estimate import estimate
@@ -31,7 +31,6 @@ from statveil.tables.measure import measure
 
 __all__ = ["Stated", "default_range", "estimated", "shifts", "state", "statistic"]
 
-_SECRETS = ("mean", "quantile", "std")
 _TOLERANCE = 0.01
 """Of the width that the prior leaves to the secret."""
 _TAIL = 1e-6
@@ -75,11 +74,9 @@ class Stated:
         return Structure(minimum=self.floor) if keeps else Structure()
 
 
-def statistic(secret: Secret, values: Array) -> float:
+def statistic(problem: Problem, values: Array) -> float:
     """The secret of a column: what the paper's attacker takes for the truth."""
-    if isinstance(secret, Quantile):
-        return float(np.quantile(values, secret.alpha))
-    return float(values.std() if secret.kind == "std" else values.mean())
+    return problem.secret.of_column(InMemory(values), problem.family)
 
 
 def shifts(problem: Problem) -> bool:
@@ -98,10 +95,9 @@ def state(
     range: tuple[float, float] | None,
 ) -> Stated:
     """The question with everything that was left open filled in."""
-    if not isinstance(secret, Secret) or secret.kind not in _SECRETS:
-        raise ProblemError(
-            f"a comparison is for the secrets {', '.join(_SECRETS)}. Got {getattr(secret, 'kind', secret)!r}."
-        )
+    if not isinstance(secret, Secret) or secret.linear(Gaussian()) is None:
+        named = ", ".join(sorted(Gaussian.secrets))
+        raise ProblemError(f"a comparison is for the secrets {named}. Got {getattr(secret, 'kind', secret)!r}.")
     values, notes = column.values, []
     chosen = family if family is not None else _family(secret, values)
     if not isinstance(chosen, LocationScale):
@@ -149,7 +145,7 @@ def state(
     if outside:
         notes.append(f"{outside:,} of {len(values):,} rows lie outside the histograms' range and are clipped into it.")
     starts_at_zero = 0 <= values[0] <= 0.1 * values.mean()  # the audit's rule: everyone knows that
-    truth = statistic(secret, values)
+    truth = statistic(problem, values)
     return Stated(
         problem=problem,
         params=_params(problem, column, truth),
@@ -180,9 +176,9 @@ def default_range(problem: Problem) -> tuple[float, float]:
 
 def _family(secret: Secret, values: Array) -> LocationScale:
     """The paper's: any shape for the mean, exponential for a quantile of traffic; normal where nothing else fits."""
-    if secret.kind == "mean":
+    if secret.fits(Location()):
         return Location()
-    return Exponential() if secret.kind == "quantile" and values[0] >= 0 else Gaussian()
+    return Exponential() if secret.moves(Gaussian()) and values[0] >= 0 else Gaussian()
 
 
 def _stand_in(family: LocationScale, secret: Secret, values: Array) -> Box:
@@ -193,12 +189,12 @@ def _stand_in(family: LocationScale, secret: Secret, values: Array) -> Box:
         size = _power_of_ten(max(abs(mean), spread))
         return Box(mean=(-size, size))
     if family.name == "exponential":
-        level = statistic(secret, values) / float(family.coefficients(secret)["scale"])
+        level = secret.of_column(InMemory(values), family) / float(family.coefficients(secret)["scale"])
         if level <= 0:
             raise ColumnError("an exponential column is positive, and this one's statistic is not; use gaussian.")
         return Box(scale=(_power_of_ten(level) / 100, _power_of_ten(level)))
     if family.name == "gaussian":
-        level = abs(mean) if secret.kind == "std" else abs(statistic(secret, values)) + 8 * spread
+        level = abs(secret.of_column(InMemory(values), family)) + 8 * spread if secret.moves(family) else abs(mean)
         middle = _power_of_ten(max(level, spread))
         return Box(mu=(-middle, middle), sigma=(_power_of_ten(spread) / 100, _power_of_ten(spread)))
     names = ", ".join(f"{param.name}=LO:HI" for param in family.params)
@@ -238,8 +234,7 @@ def _range(given: tuple[float, float]) -> tuple[float, float]:
 
 def estimated(problem: Problem, values: Array, truth: float) -> dict[str, float]:
     """The parameters of a column, with its own statistic as the secret."""
-    alpha = problem.secret.alpha if isinstance(problem.secret, Quantile) else None
-    return estimate(problem, measure(blocks_of(values), alpha=alpha), truth)
+    return estimate(problem, measure(blocks_of(values)), truth)
 
 
 def _params(problem: Problem, column: Column, truth: float) -> dict[str, float]:

@@ -36,13 +36,13 @@ def measured(
 
     The paper's surrogate privacy is minus the error; its surrogate distortion is W1 between the two columns.
     """
-    secret, truth = contender.stated.problem.secret, contender.stated.truth
+    problem, truth = contender.stated.problem, contender.stated.truth
     random = partial(stream, seed, contender.method, contender.form, setting)
     found, start = [], random(0).random()
     for run in range(seeds):
         # places a golden section apart, from a random start: few runs cover the bins evenly, and each place is uniform
         released = contender.release(column, random(run), (start + run * _GOLDEN) % 1.0)
-        error = abs(statistic(secret, released) - truth)
+        error = abs(statistic(problem, released) - truth)
         found.append((error, abs(contender.informed(released) - truth), w1(column, released)))
     error, debiased, moved = np.array(found).T
     hits = contender.attacked(column, trials, random(0, redrawn=True))

@@ -25,6 +25,7 @@ from statveil.errors import ProblemError, TargetError
 from statveil.mechanisms.comb import Comb
 from statveil.mechanisms.interval import Interval
 from statveil.planning import plan
+from statveil.problem.location_scale import LocationScale
 
 __all__ = ["FORMS", "METHODS", "Sweep", "contenders"]
 
@@ -169,8 +170,9 @@ def _fair_laplace_rows(stated: Stated, sweep: Sweep) -> Found:
 
 
 def _laplace_shifts(stated: Stated, sweep: Sweep) -> Found:
-    if stated.problem.secret.kind == "std":
-        raise ProblemError("one shift of all rows leaves the std as it is.")
+    family, secret = stated.problem.family, stated.problem.secret
+    if isinstance(family, LocationScale) and not secret.moves(family):
+        raise ProblemError(f"one shift of all rows leaves the {secret.label} as it is.")
     if not shifts(stated.problem):
         for beta in _noises(stated, sweep):
             shift = CommonShift(scale=1.0).at(beta)

@@ -24,7 +24,6 @@ from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
-from statveil.problem.secrets.function import Function
 from statveil.theory.one_parameter import line
 
 __all__ = ["METHODS", "Choice", "Method", "check_accepted", "choose"]
@@ -142,7 +141,7 @@ def choose(
 def _kept(request: Request, method: str) -> Choice:
     """A method held against the accounting: for a function of the user's its own sums are a little below it."""
     goal = request.goal
-    if not isinstance(request.problem.secret, Function) or not isinstance(goal, MaxRisk):
+    if not request.problem.secret.rough or not isinstance(goal, MaxRisk):
         return _named(request, method)
     asked, least = goal.value, 1.0
     for _ in range(_TRIES):
@@ -233,7 +232,7 @@ def _no_worse(request: Request, found: Choice) -> Choice:
 
 def _closed(problem: Problem) -> bool:
     """Whether bins and combs have closed forms: the secret is linear in the parameters."""
-    return isinstance(problem.family, LocationScale | Categorical) and problem.secret.kind != "function"
+    return isinstance(problem.family, LocationScale | Categorical) and not problem.secret.rough
 
 
 def _comb_on_cells(problem: Problem) -> bool:

@@ -56,7 +56,7 @@ def one_line(problem: Problem) -> bool:
         return len(problem.family.params) == 2
     if not isinstance(problem.family, LocationScale) or not isinstance(problem.prior, Box):
         return False
-    if problem.secret.kind == "function":
+    if problem.secret.rough:
         return False
     return len(problem.box.free) == 1 and problem.box.axes[problem.box.free[0]].flat
 

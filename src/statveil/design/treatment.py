@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from statveil.errors import ProblemError
-from statveil.problem.families.categorical import Categorical
-from statveil.problem.location_scale import Form, LocationScale
+from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 
-__all__ = ["Treatment", "mode_of", "treatment"]
+__all__ = ["Treatment", "treatment"]
 
 _MOST_BEYOND = 0.16
 """Largest share of a model beyond a declared bound where the column is drawn from the model: one standard deviation."""
@@ -115,31 +114,6 @@ def _shape_kept(problem: Problem) -> Treatment:
             "family of counts (poisson, geometric, binomial)."
         )
     return Treatment(kind="jitter" if steps >= _MANY_STEPS else "smooth", about=about, step=known.step)
-
-
-def mode_of(problem: Problem, kind: str, direction: Form) -> str:
-    """Name of the map of the column."""
-    family = problem.family
-    if isinstance(family, Categorical):
-        return "category"
-    if not isinstance(family, LocationScale):
-        return "unit" if _can_sample_units(problem) else "rank"
-    if kind != "free":
-        return kind
-    moved = {name: change for name, change in direction.items() if change}
-    if family.shift and moved == dict(family.shift):
-        return "shift"
-    ends = [end for end in (family.minimum, family.maximum) if end is not None]
-    if any(end not in moved for end in ends) and len(moved) == 1:
-        return "scale"  # the end of the support that does not move is the fixed point
-    return "affine"
-
-
-def _can_sample_units(problem: Problem) -> bool:
-    """Units of a count carry its mean and nothing else: other secrets and declared structure need the model."""
-    known = problem.known
-    plain = known.step in (None, 1.0) and not known.heaps and set(known.fixed_points) <= {0.0} and not known.atoms
-    return problem.family.name in ("geometric", "poisson") and problem.secret.kind == "mean" and plain
 
 
 def _can_shift(problem: Problem, family: LocationScale) -> bool:

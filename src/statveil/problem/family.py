@@ -106,7 +106,7 @@ class Family(ABC):
     # --- checks and JSON ----------------------------------------------------------------------
     def check_secret(self, secret: Secret) -> None:
         """Refuse a secret that makes no sense here, with the pairs that do."""
-        if secret.kind not in self.secrets and secret.kind != "function":
+        if not secret.fits(self):
             pairs = "; ".join(f"{name}: {', '.join(cls.secrets)}" for name, cls in sorted(FAMILIES.items()))
             raise ProblemError(
                 f"the secret {secret.kind!r} makes no sense for the family {self.name!r}. Pairs that do: {pairs}."

@@ -17,13 +17,10 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError
-from statveil.problem.family import Family
+from statveil.problem.family import FAMILIES, Family
 from statveil.problem.secret import Secret
 
 __all__ = ["Form", "LocationScale", "evaluate"]
-
-_BUILT_IN = ("mean", "std", "quantile", "fraction", "function")
-"""Secrets for which every family says itself whether it has them."""
 
 Change = TypeVar("Change", float, NDArray[np.float64])
 Form = Mapping[str, float]
@@ -85,9 +82,27 @@ class LocationScale(Family):
         """E|a + b Z|, the Wasserstein-1 length of a change of loc by ``a`` and of scale by ``b``."""
 
     # --- directions of the paper --------------------------------------------------------------
+    def shift_optimum(self, q: float) -> tuple[float | None, float] | None:
+        """Best slope and gamma, in closed form, for a secret loc + q scale; ``None`` where there is no closed form."""
+        return None
+
+    def scale_optimum(self) -> tuple[float | None, float] | None:
+        """Best slope and gamma, in closed form, for the standard deviation; ``None`` where there is no closed form."""
+        return None
+
+    def _optimum(self, secret: Secret) -> tuple[float | None, float] | None:
+        """Both for any linear secret: a multiple of another has its slope, and gamma over the multiple."""
+        parts = secret.linear(self)
+        if parts is None:
+            return None
+        moves, stretches = parts
+        found = self.shift_optimum(stretches / moves) if moves else self.scale_optimum()
+        return None if found is None else (found[0], found[1] / abs(moves if moves else stretches / self.z_std))
+
     def best_slope(self, secret: Secret) -> float | None:
         """The paper's t0: slope of least W1 per change of the secret; ``None`` is the pure shift."""
-        return None
+        found = self._optimum(secret)
+        return None if found is None else found[0]
 
     def direction(self, slope: float) -> Form:
         """Direction of a slope, normalised to one unit of the first coordinate."""
@@ -99,11 +114,14 @@ class LocationScale(Family):
 
     def closed_gamma(self, secret: Secret) -> float | None:
         """gamma where every direction is open (no parameter is known), in closed form, or ``None``."""
-        return None
+        found = self._optimum(secret)
+        return None if found is None else found[1]
 
     def check_secret(self, secret: Secret) -> None:
         """Any secret that is linear in loc and scale makes sense here, also one that the family has not heard of."""
-        if secret.kind in (*self.secrets, *_BUILT_IN) or secret.linear(self) is None:
+        # where families state this kind, each says itself whether it has it
+        stated = any(secret.kind in family.secrets for family in FAMILIES.values())
+        if secret.fits(self) or stated or secret.linear(self) is None:
             super().check_secret(secret)
         else:
             secret.check(self)

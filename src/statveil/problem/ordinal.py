@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from statveil.problem.domain import Param
 from statveil.problem.family import Family
 from statveil.problem.secret import Secret
 
-__all__ = ["TAIL", "Ordinal", "deviance", "stirling_error", "tail_reach"]
+__all__ = ["TAIL", "Ordinal", "Shape", "deviance", "stirling_error", "tail_reach"]
 
 TAIL = 1e-16
 """``support_top`` leaves out less than this probability."""
@@ -30,6 +31,33 @@ TAIL = 1e-16
 # Gauss-Legendre on [0, 1]: the gap of two close members is an integral of the slope, which does not cancel.
 _NODES = 0.5 * (1 + np.polynomial.legendre.leggauss(8)[0])
 _WEIGHTS = 0.5 * np.polynomial.legendre.leggauss(8)[1]
+
+
+Turns = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """The derivative of a secret in the parameter, and where it turns (some places may lie outside the domain).
+
+    Attributes
+    ----------
+    slope : function
+        The derivative.
+    peaks, bends : tuple of float
+        Parameters where the derivative is 0, and where it has an extremum.
+    w1_turns : tuple of float
+        Parameters where |mean'| / |secret'| has a finite extremum.
+    tv_turns : function
+        Parameters where |F_k'| / |secret'| can have an inner minimum, for each k (NaN: nowhere). None where the
+        ratio is log-concave: the mean of every family here, and most standard deviations.
+    """
+
+    slope: Callable[[ArrayLike], NDArray[np.float64]]
+    peaks: Turns = ()
+    bends: Turns = ()
+    w1_turns: Turns = ()
+    tv_turns: Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], ...]] = lambda k: ()
 
 
 class Ordinal(Family):
@@ -127,24 +155,17 @@ class Ordinal(Family):
     def support_top(self, params: Mapping[str, ArrayLike]) -> int:
         """Give a count that each of these members exceeds with a probability below 1e-15."""
 
-    @abstractmethod
-    def secret_peaks(self, secret: Secret) -> tuple[float, ...]:
-        """Parameters where the derivative of the secret is 0 (some may lie outside the domain)."""
+    def mean_shape(self) -> Shape:
+        """Give the derivative of the mean, which turns nowhere."""
+        return Shape(slope=self.mean_slope)
 
     @abstractmethod
-    def secret_bends(self, secret: Secret) -> tuple[float, ...]:
-        """Parameters where the derivative of the secret has an extremum (some may lie outside the domain)."""
+    def std_shape(self) -> Shape:
+        """Give the derivative of the standard deviation and where it turns."""
 
     @abstractmethod
-    def w1_turns(self, secret: Secret) -> tuple[float, ...]:
-        """Parameters where |mean'| / |secret'| has a finite extremum (some may lie outside the domain)."""
-
-    def tv_turns(self, secret: Secret, k: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-        """Parameters where |F_k'| / |secret'| can have an inner minimum, for each k (NaN: nowhere).
-
-        None where the ratio is log-concave: the mean of every family here, and most standard deviations.
-        """
-        return ()
+    def share_shape(self, j: int) -> Shape:
+        """Give the derivative of P(X = j) and where it turns."""
 
     # --- the distribution ---------------------------------------------------------------------
     def mean(self, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
@@ -188,21 +209,24 @@ class Ordinal(Family):
         inside = (count >= 0) & (count < self.last_count)
         return np.where(inside, self.cdf_slope_at(np.where(inside, count, 0.0), at), 0.0)
 
-    def secret_slope(self, secret: Secret, theta: ArrayLike) -> NDArray[np.float64]:
-        """Give the derivative of the secret with respect to the parameter."""
-        if secret.kind == "mean":
-            return self.mean_slope(theta)
-        if secret.kind == "std":
-            return self.std_slope(theta)
-        j = self.count_of(secret)
+    def share_slope(self, j: int, theta: ArrayLike) -> NDArray[np.float64]:
+        """Give the derivative of P(X = j) with respect to the parameter."""
         return self.cdf_slope(j, theta) - self.cdf_slope(j - 1, theta)
 
-    def count_of(self, secret: Secret) -> int:
-        """Give the count whose share is the secret."""
-        if secret.kind != "fraction":
+    def shape_of(self, secret: Secret) -> Shape:
+        """Give the derivative of the secret and where it turns; refused where the secret does not say it."""
+        found = secret.shape(self)
+        if found is None:
             self.check_secret(secret)
-            raise ProblemError(f"the secret {secret.label!r} is not the share of a count. Allowed here: fraction:J.")
-        return self.category_index(getattr(secret, "category", ""))
+            raise ProblemError(
+                f"the derivative of the secret {secret.label!r} of {self.name!r} is not known: give the secret a "
+                "method 'shape', or say with 'rough = True' that nothing is known of it between two parameters."
+            )
+        return found
+
+    def secret_slope(self, secret: Secret, theta: ArrayLike) -> NDArray[np.float64]:
+        """Give the derivative of the secret with respect to the parameter."""
+        return self.shape_of(secret).slope(theta)
 
     # --- distances ----------------------------------------------------------------------------
     def w1(self, a: Mapping[str, ArrayLike], b: Mapping[str, ArrayLike]) -> NDArray[np.float64]:

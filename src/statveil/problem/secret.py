@@ -3,40 +3,86 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from statveil.errors import ProblemError, unknown_name
+from statveil.errors import ColumnError, ProblemError, unknown_name
 
 if TYPE_CHECKING:
+    from statveil.problem.column_numbers import ColumnNumbers
     from statveil.problem.family import Family
     from statveil.problem.location_scale import LocationScale
+    from statveil.problem.ordinal import Ordinal, Shape
 
-__all__ = ["SECRETS", "Secret", "secret_from_json"]
+__all__ = ["SECRETS", "Secret", "secret_from_json", "secret_from_text", "spellings"]
 
 SECRETS: dict[str, type[Secret]] = {}
 """Every secret by its kind; filled when the files of ``problem/secrets`` are loaded."""
 
 
 class Secret(ABC):
-    """A summary statistic to hide. Subclasses are frozen values that name their ``kind``."""
+    """A summary statistic to hide. Subclasses are frozen values that name their ``kind``.
+
+    Everything that depends on which secret it is stands here: its value for parameters and for a column, how it
+    follows a shift and a scaling, how it is written. A subclass in one new file is enough.
+    """
 
     kind: ClassVar[str]
     doc: ClassVar[str]
     portable: ClassVar[bool] = True
     """Whether it can be made from its JSON object: not if it holds a Python function."""
+    argument: ClassVar[str] = ""
+    """What stands behind the colon where people write it (``A`` in ``quantile:A``); nothing if it takes no argument."""
+    also: ClassVar[Mapping[str, str]] = {}
+    """Other words that people use, and what to write instead."""
+    rough: ClassVar[bool] = False
+    """Whether nothing is known of it between two parameters but that it rises or falls: its risks are upper bounds."""
+    of_rows: ClassVar[bool] = False
+    """Whether it is a multiple of 1/n in a column of n whole numbers."""
+    is_share: ClassVar[bool] = False
+    """Whether it is a share, which people read in per cent."""
+    bounded_by_w1: ClassVar[bool] = False
+    """Whether no two columns differ more in it than their W1 distance, whatever their shape."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "kind" in cls.__dict__:
             SECRETS[cls.kind] = cls
 
+    # --- its value ----------------------------------------------------------------------------
     @abstractmethod
     def of(self, family: Family, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         """Value of the secret where the family has these parameters."""
+
+    def of_column(self, numbers: ColumnNumbers, family: Family) -> float:
+        """Value of the secret for a column, from its plain numbers."""
+        measured = [kind for kind, cls in SECRETS.items() if cls.of_column is not Secret.of_column]
+        raise ColumnError(
+            f"columns are not measured for the secret {self.label!r}: its plans are for parameters (plan.apply). "
+            f"To release a column, give the secret a method 'of_column', or hide one of {', '.join(sorted(measured))}."
+        )
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """Levels of the quantiles that :meth:`of_column` asks for: they are counted along with the first pass."""
+        return ()
+
+    def counted(self, family: Family) -> int | None:
+        """Number of the category, or count, whose share :meth:`of_column` asks for."""
+        return None
+
+    @property
+    def anchor(self) -> Secret:
+        """The statistic of rows that a map moves: the secret itself, or what stands for it."""
+        return self
+
+    # --- where it makes sense -----------------------------------------------------------------
+    def fits(self, family: Family) -> bool:
+        """Whether this kind of secret makes sense for the family."""
+        return self.kind in family.secrets
 
     def check(self, family: Family) -> None:  # noqa: B027  (most secrets have nothing more to check)
         """Refuse this secret where it makes no sense for the family (beyond the kind)."""
@@ -49,22 +95,51 @@ class Secret(ABC):
         """
         return None
 
+    def shape(self, family: Ordinal) -> Shape | None:
+        """Its derivative in the parameter of a family of counts, and where that turns; ``None`` where none is known."""
+        return None
+
     def moves(self, family: LocationScale) -> bool:
         """Whether the secret changes when the whole column is shifted."""
-        parts = self.linear(family)
-        return parts is None or parts[0] != 0
+        return self.shift_rate(family) != 0
 
+    def shift_rate(self, family: LocationScale) -> float:
+        """By how much what a map moves changes when 1 is added to every row."""
+        parts = self.anchor.linear(family)
+        return 1.0 if parts is None else parts[0]
+
+    # --- how it is written --------------------------------------------------------------------
     @property
     def label(self) -> str:
         """How people write it: ``mean``, ``quantile:0.95``."""
         return self.kind
+
+    @property
+    def text(self) -> str:
+        """How people say it: ``standard deviation``, ``0.95-quantile``."""
+        return self.label
+
+    @classmethod
+    def examples(cls) -> tuple[Secret, ...]:
+        """A few of its kind, for lists and for the conformance suite."""
+        return (cls(),)
+
+    @classmethod
+    def meant(cls, text: str) -> str | None:
+        """What to write instead of a word that means this secret; ``None`` for any other word."""
+        return cls.also.get(text.partition(":")[0].lower())
+
+    @classmethod
+    def parse(cls, argument: str, number: Callable[[str, str], float]) -> Secret:
+        """The secret from the text behind the colon; ``number`` reads a number and names it where it is none."""
+        return cls()
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object from which :func:`secret_from_json` makes the same secret."""
         return {"kind": self.kind}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Secret:
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
         """The secret that :meth:`to_json` wrote."""
         return cls(**{key: value for key, value in data.items() if key != "kind"})
 
@@ -75,3 +150,25 @@ def secret_from_json(data: Mapping[str, Any]) -> Secret:
     if kind not in SECRETS:
         raise ProblemError(unknown_name("secret", str(kind), SECRETS))
     return SECRETS[kind].from_json(data)
+
+
+def spellings() -> list[str]:
+    """How each secret is written, those without an argument first."""
+    found = [f"{kind}:{cls.argument}" if cls.argument else kind for kind, cls in SECRETS.items() if cls.portable]
+    return sorted(found, key=lambda text: (":" in text, text))
+
+
+def secret_from_text(text: str, number: Callable[[str, str], float]) -> Secret:
+    """Any secret as people write it: ``mean``, ``quantile:0.95``."""
+    kind, colon, argument = text.partition(":")
+    for cls in SECRETS.values():
+        if (meant := cls.meant(text)) is not None:
+            raise ProblemError(f"unknown secret {text!r}; write {meant}. Allowed: {', '.join(spellings())}.")
+    if kind not in SECRETS or not SECRETS[kind].portable:
+        raise ProblemError(unknown_name("secret", kind, spellings()))
+    found = SECRETS[kind]
+    if colon and not found.argument:
+        raise ProblemError(f"the secret {kind!r} takes no argument. Got {text!r}.")
+    if found.argument and not argument:
+        raise ProblemError(f"the secret {kind!r} needs an argument, such as {found.examples()[0].label}. Got {text!r}.")
+    return found.parse(argument, number)

@@ -9,18 +9,6 @@ from statveil.rounding import shown_down, shown_up
 
 __all__ = ["describe_plan"]
 
-_MODES = {
-    "affine": "scale and shift every value (a x + b)",
-    "category": "relabel the fewest rows",
-    "jitter": "scale about the bound, jitter by one step, back to whole steps (rows measured, not proven)",
-    "lattice": "shift every value by a whole number of steps",
-    "rank": "redraw the column from the released model, by rank (what the column differs from it comes on top)",
-    "scale": "scale every value about the bound that stays fixed",
-    "smooth": "draw the smoothed, scaled shape anew, by rank (rows measured, not proven)",
-    "unit": "keep or add units of the counts at random",
-    "shift": "shift every value by one number (x + b)",
-}
-
 
 def describe_plan(plan: Plan) -> str:
     """Risk, distortion, limit and mechanism, one sentence each; lower is better for all three.
@@ -61,7 +49,7 @@ def describe_plan(plan: Plan) -> str:
             f"  paper       {shown_up(plan.published_bound)}   the paper's printed bound on the risk, for comparison"
         )
     lines.append(f"  prior       {_prior(problem)}")
-    lines.append(f"  mode        {plan.mode}   {_MODES[plan.mode]}")
+    lines.append(f"  mode        {plan.mode}   {plan.release_mode.says}")
     word, sentence = plan.mechanism.describe(plan.slope)
     lines.append(f"  {word:<12}{sentence}")
     eps = problem.tolerance
@@ -84,7 +72,7 @@ _DISTANCES = {
 def _share(plan: Plan) -> str:
     """The largest move in per cent of what the prior takes to be usual; nothing where that is about 0."""
     problem = plan.problem
-    if problem.secret.kind == "fraction":
+    if problem.secret.is_share:
         return f", {shown_up(100 * plan.largest_move, 3)} percentage points"
     if not isinstance(problem.prior, Box):
         return ""

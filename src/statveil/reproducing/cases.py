@@ -23,7 +23,7 @@ from statveil.problem.secrets.mean import Mean
 from statveil.problem.secrets.quantile import Quantile
 from statveil.problem.secrets.std import Std
 
-__all__ = ["Case", "binned_cases", "counting_cases", "prior_text", "problem_text", "secret_text"]
+__all__ = ["Case", "binned_cases", "counting_cases", "prior_text", "problem_text"]
 
 _ALPHA = 0.95
 """Inside the quantiles for which the paper states a factor for the shifted exponential: [.01, .25] and [.75, .99]."""
@@ -118,22 +118,9 @@ def counting_cases() -> list[Case]:
     return found
 
 
-def secret_text(secret: Secret) -> str:
-    """The secret in words.
-
-    >>> secret_text(Quantile(0.95)), secret_text(Std()), secret_text(Fraction(5))
-    ('0.95-quantile', 'standard deviation', 'share of 5')
-    """
-    if isinstance(secret, Quantile):
-        return f"{secret.alpha:g}-quantile"
-    if isinstance(secret, Fraction):
-        return f"share of {secret.category}"
-    return {"std": "standard deviation"}.get(secret.kind, secret.kind)
-
-
 def problem_text(problem: Problem) -> str:
     """Family and secret in words."""
-    return f"{problem.family.name}, {secret_text(problem.secret)}"
+    return f"{problem.family.name}, {problem.secret.text}"
 
 
 def prior_text(problem: Problem) -> str:

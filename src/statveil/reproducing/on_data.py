@@ -10,7 +10,6 @@ from statveil.datasets.dataset import Dataset
 from statveil.problem.family import Family
 from statveil.problem.secret import Secret
 from statveil.report.comparison import comparison_chart
-from statveil.reproducing.cases import secret_text
 from statveil.reproducing.drawing import title
 from statveil.reproducing.item import Work
 from statveil.reproducing.results import Column, Figure, ResultTable
@@ -69,7 +68,7 @@ def figure(found: Comparison, data: Dataset, name: str) -> Figure:
     """The picture, under the name of the data set or of its stand-in."""
     line = "no release lies above the dashed line" if found.line.always else "dashed: the line of the family"
     head = title(
-        f"{data.label}: hiding the {secret_text(found.problem.secret)}",
+        f"{data.label}: hiding the {found.problem.secret.text}",
         f"{found.rows:,} values in {data.unit}; mean of {found.seeds} seeds, bars: 10 % to 90 % of them",
         f"better: up and left (larger error, less distortion); {line}",
     )

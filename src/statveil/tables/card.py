@@ -13,7 +13,6 @@ from statveil.plan_file import DAMAGE, damage
 from statveil.planning import Plan
 from statveil.rounding import shown_up
 from statveil.small_file import read_small
-from statveil.tables.maps.build import RANDOM_MODES
 from statveil.tables.verification import LEAKS, blind_spots
 
 __all__ = ["FORMAT", "VERSION", "card_path", "make_card", "plan_of", "read_card"]
@@ -61,7 +60,7 @@ def make_card(
         },
         "declared": problem.known.to_json(),
         "assumptions": _assumptions(plan, shuffled),
-        "checked": [*_checked(plan, shuffled), *(() if rows is None else blind_spots(rows, plan.mode))],
+        "checked": [*_checked(plan, shuffled), *(() if rows is None else blind_spots(rows, plan.release_mode))],
         "accepted_leaks": [{"name": name, "says": LEAKS[name]} for name in accepted],
         "rounded_to_digits": round_digits,
         "test_seed": test_seed,
@@ -107,9 +106,7 @@ def plan_of(card: dict[str, Any], source: str) -> Plan:
 
 def _but(plan: Plan, accepted: tuple[str, ...]) -> str:
     """What takes away from the guarantee, said where the guarantee is said."""
-    but = ""
-    if plan.mode in ("jitter", "smooth"):
-        but += " That is what the released mean tells; that the rows tell no more was measured, not proven."
+    but = f" {plan.release_mode.but}" if plan.release_mode.but else ""
     if accepted:
         but += f" It does not hold for someone who knows what was accepted as a leak: {', '.join(accepted)}."
     return but
@@ -120,7 +117,7 @@ def _distortion(plan: Plan) -> str:
     what = "W1 distance" if plan.problem.distance == "w1" else "total variation distance"
     says = f"The largest {what} between the model at the true and at the released parameters: at most "
     says += f"{shown_up(plan.distortion)}."
-    if plan.mode in RANDOM_MODES:
+    if plan.release_mode.random:
         says += " The rows of a column whose shape is not the model's may change by more; its holder was told."
     return says
 
@@ -131,7 +128,7 @@ def _checked(plan: Plan, shuffled: bool) -> list[str]:
         "The other columns, in up to 32,768 rows from all parts of the table: whether one is a copy in another form or "
         "with errors, a flag or label for a range of values, or makes a sum or product with others (up to 200)."
     )
-    if plan.mode not in RANDOM_MODES:
+    if not plan.release_mode.random:
         return [
             beside,
             "The order of the rows does not matter to this mode: all rows move alike, equal ones stay equal.",
@@ -147,31 +144,27 @@ def _checked(plan: Plan, shuffled: bool) -> list[str]:
         "Not looked at: groups that two or more columns make together, other tables, what is too weak to show in this "
         "many rows.",
     ]
-    return lines if plan.mode == "category" else [beside, *lines]
+    return lines if plan.release_mode.categories else [beside, *lines]
 
 
 def _assumptions(plan: Plan, shuffled: bool) -> list[str]:
-    known = plan.problem.known
+    known, mode = plan.problem.known, plan.release_mode
     lines = [
         "Outsiders believe no more than the stated prior; someone who knows more guesses better.",
         "Nobody knows a true record and finds its row: that would show how far the column was moved.",
         "No other column tells the released one (a copy, a multiple, a sum). Other columns were left as they were.",
         "The same column is not released again under another plan or another seed.",
     ]
-    if known.spacing is None and not known.fixed_points and plan.mode not in ("rank", "category", "unit"):
+    if known.spacing is None and not known.fixed_points and mode.structure_shows and not mode.of_family:
         lines.append("Nobody knows a bound, a step or a frequent value of such columns: none was declared.")
-    if plan.mode == "lattice" and not known.heaps:
-        lines.append("No multiples of the step are favourites, not even slightly: none were declared.")
-    if plan.mode in RANDOM_MODES:
+    if plan.release_mode.random:
         told = "no other column tells" if shuffled else "neither their order nor another column tells"
         lines.append(
             f"The rows are exchangeable: {told} a row's value. This mode draws row by row, and whoever knows which "
             "rows were alike sees what was drawn."
         )
-    if plan.problem.family.discrete and plan.problem.secret.kind in ("mean", "fraction"):
+    if plan.problem.family.discrete and plan.problem.secret.of_rows:
         lines.append("The risk is that of a long table; in one of n rows it is larger by 1 part in 2 x tolerance x n.")
-    if plan.mode == "lattice":
-        lines.append("The receiver learns the statistic up to whole steps; the stated risk accounts for that.")
     if plan.spacing is not None:
         lines.append(
             f"The receiver learns the statistic up to multiples of {plan.spacing:.6g} or a little more (a comb): the "
@@ -185,13 +178,7 @@ def _assumptions(plan: Plan, shuffled: bool) -> list[str]:
         )
     if plan.randomised:
         lines.append("The release was drawn at random, once; the seed is secret.")
-    if plan.mode == "rank":
-        lines.append("The column was redrawn from the stated model; only the order of its rows is the original's.")
-    if plan.mode in ("jitter", "smooth"):
-        lines.append("That the rows tell no more than their mean was measured against attackers, not proven.")
-    if plan.mode == "unit":
-        lines.append("The counts follow the stated family.")
-    return lines
+    return [*lines, *mode.assumes(plan.problem)]
 
 
 def _versions() -> dict[str, str]:

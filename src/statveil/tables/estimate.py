@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
+from statveil.problem.column_numbers import ColumnNumbers
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.ordinal import Ordinal
 from statveil.problem.problem import Problem
-from statveil.problem.secrets.function import Function
-from statveil.problem.secrets.quantile import Quantile
-from statveil.tables.measure import Measured
+from statveil.problem.secret import Secret
+from statveil.problem.secrets.mean import Mean
+from statveil.problem.secrets.std import Std
+from statveil.tables.blocks import Array, Blocks
+from statveil.tables.measure import Measured, measure
 
-__all__ = ["WIDENING", "anchor_of", "estimate", "own_statistic", "shares_of"]
+__all__ = ["WIDENING", "anchor_of", "companion", "estimate", "measured_for", "own_statistic", "shares_of"]
 
 WIDENING = (
     "The plan guarantees nothing there. Widening the prior after looking at the data would tell outsiders where the "
@@ -26,31 +28,29 @@ WIDENING = (
 _GRID = 4097
 
 
-def own_statistic(problem: Problem, measured: Measured, share: float = math.nan) -> float:
+def measured_for(
+    problem: Problem, blocks: Blocks, watch: Callable[[Array, int], None] = lambda values, start: None
+) -> Measured:
+    """The column measured in one pass with what the secret will ask for."""
+    secret = problem.secret
+    return measure(blocks, levels=secret.levels, counted=secret.counted(problem.family), watch=watch)
+
+
+def own_statistic(problem: Problem, numbers: ColumnNumbers) -> float:
     """The column's own value of the secret.
 
     A function of the parameter is not a statistic of rows: its value is g at the parameter whose mean is the
-    column's. ``share`` is the share of the category of a fraction, which :class:`Measured` does not hold.
+    column's.
     """
     secret = problem.secret
-    if isinstance(secret, Function):
-        return float(problem.secret_of({problem.box.free[0]: _by_mean(problem, measured.mean)}))
-    if isinstance(secret, Quantile):
-        assert measured.quantile is not None
-        return measured.quantile
-    known = {"mean": measured.mean, "std": measured.std, "fraction": share}
-    if secret.kind not in known:
-        raise ColumnError(
-            f"columns are not measured for the secret {secret.label!r}: its plans are for parameters (plan.apply). "
-            f"To release a column, hide one of {', '.join(known)} or a quantile."
-        )
-    return known[secret.kind]
+    if secret.anchor is secret:
+        return secret.of_column(numbers, problem.family)
+    return float(problem.secret_of({problem.box.free[0]: _by_anchor(problem, numbers)}))
 
 
 def anchor_of(problem: Problem, params: Mapping[str, float]) -> float:
     """What the map of a column moves, at these parameters: the secret, or the mean that a function goes by."""
-    anchored = problem.family.mean(params) if isinstance(problem.secret, Function) else problem.secret_of(params)
-    return float(anchored)
+    return float(problem.secret.anchor.of(problem.family, params))
 
 
 def estimate(problem: Problem, measured: Measured, statistic: float) -> dict[str, float]:
@@ -59,8 +59,8 @@ def estimate(problem: Problem, measured: Measured, statistic: float) -> dict[str
     A released column is then exact in the secret, so that it depends on the true value only through the bin.
     """
     family = problem.family
-    if isinstance(problem.secret, Function):
-        return {problem.box.free[0]: _by_mean(problem, measured.mean)}
+    if problem.secret.anchor is not problem.secret:
+        return {problem.box.free[0]: _by_anchor(problem, measured)}
     if isinstance(family, LocationScale):
         return _location_scale(problem, family, measured, statistic)
     return {family.params[0].name: _one_parameter(problem, measured, statistic)}
@@ -82,40 +82,36 @@ def _location_scale(problem: Problem, family: LocationScale, measured: Measured,
         params[name] = (statistic - sum(slopes[known] * value for known, value in params.items())) / slopes[name]
         return params
     # two unknowns: the secret gives one equation, the spread (for the spread itself: the mean) the other
-    other = (
-        (_full(family, family.loc_form, family.scale_form, family.z_mean), measured.mean)
-        if problem.secret.kind == "std"
-        else (_full(family, {}, family.scale_form, family.z_std), measured.std)
-    )
-    names = [param.name for param in family.params]
-    system = np.array([[slopes[name] for name in names], [other[0][name] for name in names]])
-    found = np.linalg.solve(system, np.array([statistic, other[1]]))
+    other = companion(problem.secret, family)
+    names, beside = [param.name for param in family.params], family.coefficients(other)
+    system = np.array([[slopes[name] for name in names], [beside[name] for name in names]])
+    found = np.linalg.solve(system, np.array([statistic, other.of_column(measured, family)]))
     return dict(zip(names, found.tolist(), strict=True))
 
 
-def _full(
-    family: LocationScale, loc: Mapping[str, float], scale: Mapping[str, float], weight: float
-) -> dict[str, float]:
-    return {param.name: loc.get(param.name, 0.0) + weight * scale.get(param.name, 0.0) for param in family.params}
+def companion(secret: Secret, family: LocationScale) -> Secret:
+    """The statistic that gives the second equation where two parameters are unknown."""
+    return Std() if secret.moves(family) else Mean()
 
 
 def _one_parameter(problem: Problem, measured: Measured, statistic: float) -> float:
     """The parameter inside the prior with this secret, the one nearest to the mean's where there are several."""
     family, (name,) = problem.family, problem.box.free
     axis = problem.box.axes[name]
-    if isinstance(family, Ordinal) and problem.secret.kind == "mean":
+    if isinstance(family, Ordinal) and isinstance(problem.secret, Mean):
         return float(family.inverse_mean(np.array(statistic)))
     grid = np.linspace(axis.low, axis.high, _GRID)
     near = _nearest(grid, family.mean({name: grid}), measured.mean)
     return _root(grid, problem.secret_of({name: grid}), statistic, near, problem.secret.label)
 
 
-def _by_mean(problem: Problem, mean: float) -> float:
-    """The parameter inside the prior under which the family has this mean."""
-    (name,) = problem.box.free
+def _by_anchor(problem: Problem, numbers: ColumnNumbers) -> float:
+    """The parameter inside the prior that gives the column's own value of what stands for the secret."""
+    (name,), anchor = problem.box.free, problem.secret.anchor
     axis = problem.box.axes[name]
     grid = np.linspace(axis.low, axis.high, _GRID)
-    return _root(grid, problem.family.mean({name: grid}), mean, None, "mean")
+    level = anchor.of_column(numbers, problem.family)
+    return _root(grid, anchor.of(problem.family, {name: grid}), level, None, anchor.label)
 
 
 def _nearest(grid: NDArray[np.float64], levels: NDArray[np.float64], level: float) -> float:

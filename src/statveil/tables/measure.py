@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -26,13 +26,42 @@ class Measured:
     """Population standard deviation (divided by the number of rows)."""
     minimum: float
     maximum: float
-    quantile: float | None = None
+    quantiles: Mapping[float, float] = field(default_factory=dict)
+    """The quantiles that were asked for beforehand, by level."""
+    shares: Mapping[float, float] = field(default_factory=dict)
+    """The share of the value that was counted."""
+    read: Blocks | None = field(default=None, repr=False, compare=False)
+
+    def blocks(self) -> Iterator[Array]:
+        """The finite values, in another pass."""
+        if self.read is None:
+            raise ColumnError("the column cannot be read again; name what is needed before it is measured.")
+        return (block[np.isfinite(block)] for block in self.read())
+
+    def quantile(self, alpha: float) -> float:
+        """The exact quantile: measured, or by passes of its own."""
+        if alpha in self.quantiles:
+            return self.quantiles[alpha]
+        tally = Tally()
+        for block in self.blocks():
+            tally.add(block, alpha)
+        return linear_quantile(self.blocks, alpha, self.rows, tally)
+
+    def share(self, value: float) -> float:
+        """The share of one value: counted, or by a pass of its own."""
+        if value in self.shares:
+            return self.shares[value]
+        return sum(int(np.count_nonzero(block == value)) for block in self.blocks()) / self.rows
 
 
 def measure(
-    blocks: Blocks, *, alpha: float | None = None, watch: Callable[[Array, int], None] = lambda values, start: None
+    blocks: Blocks,
+    *,
+    levels: Sequence[float] = (),
+    counted: float | None = None,
+    watch: Callable[[Array, int], None] = lambda values, start: None,
 ) -> Measured:
-    """Count, mean, standard deviation, range and, for an ``alpha``, the exact quantile of the finite values.
+    """Count, mean, standard deviation, range, exact quantiles and the share of a value among the finite values.
 
     ``watch`` sees every block with the number of its first row, so that checks cost no pass of their own.
     """
@@ -41,7 +70,8 @@ def measure(
     squares: list[float] = []  # about each block's own mean
     low, high, start = math.inf, -math.inf, 0
     room: Array = np.empty(BLOCK)
-    tally = None if alpha is None else Tally()
+    tallies = [Tally() for _ in levels]
+    hits = 0
     for block in blocks():
         watch(block, start)
         start += len(block)
@@ -55,8 +85,9 @@ def measure(
         counts.append(len(values))
         sums.append(total)
         low, high = min(low, float(values.min())), max(high, float(values.max()))
-        if tally is not None:
+        for tally, alpha in zip(tallies, levels, strict=True):
             tally.add(values, alpha)
+        hits += 0 if counted is None else int(np.count_nonzero(values == counted))
     rows = sum(counts)
     if rows == 0:
         raise ColumnError(
@@ -70,5 +101,14 @@ def measure(
     # the squares about the common mean: those within the blocks and those between them
     between = math.fsum(n * (s / n - mean) ** 2 for n, s in zip(counts, sums, strict=True))
     spread = math.sqrt((math.fsum(squares) + between) / rows) if high > low else 0.0
-    quantile = None if alpha is None or tally is None else linear_quantile(blocks, alpha, rows, tally)
-    return Measured(rows=rows, mean=mean, std=spread, minimum=low, maximum=high, quantile=quantile)
+    pairs = zip(levels, tallies, strict=True)
+    return Measured(
+        rows=rows,
+        mean=mean,
+        std=spread,
+        minimum=low,
+        maximum=high,
+        quantiles={alpha: linear_quantile(blocks, alpha, rows, tally) for alpha, tally in pairs},
+        shares={} if counted is None else {counted: hits / rows},
+        read=blocks,
+    )

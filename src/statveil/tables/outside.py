@@ -7,8 +7,7 @@ import numpy as np
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.parameters import OutsidePriorError
 from statveil.problem.problem import Problem
-from statveil.problem.secrets.mean import Mean
-from statveil.problem.secrets.std import Std
+from statveil.tables.estimate import companion
 
 __all__ = ["implied_by", "outside"]
 
@@ -39,11 +38,9 @@ def implied_by(problem: Problem, name: str) -> list[str]:
     (['quantile:0.9', 'std'], ['std'])
     """
     family, secret = problem.family, problem.secret
-    if secret.kind == "function":
-        return ["mean"]  # a function of the parameter is no statistic of the rows
     if not isinstance(family, LocationScale) or len(problem.box.free) == 1:
-        return [secret.label]
-    anchors = [secret, Mean() if secret.kind == "std" else Std()]
+        return [secret.anchor.label]
+    anchors = [secret, companion(secret, family)]
     names = [param.name for param in family.params]
     forms = [family.coefficients(anchor) for anchor in anchors]
     weights = np.linalg.inv(np.array([[form[other] for other in names] for form in forms]))[names.index(name)]
@@ -56,7 +53,7 @@ def implied_by(problem: Problem, name: str) -> list[str]:
 
 def _is_secret(problem: Problem, name: str) -> bool:
     """Whether the secret is this very parameter."""
-    if not isinstance(problem.family, LocationScale) or problem.secret.kind == "function":
+    if not isinstance(problem.family, LocationScale) or problem.secret.linear(problem.family) is None:
         return False
     slopes = problem.family.coefficients(problem.secret)
     return slopes[name] == 1.0 and all(slope == 0 for other, slope in slopes.items() if other != name)

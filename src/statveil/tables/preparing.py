@@ -15,15 +15,14 @@ from statveil.errors import ColumnError, ProblemError
 from statveil.planning import Applied, Plan
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.parameters import OutsidePriorError
-from statveil.problem.secrets.quantile import Quantile
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.change import measure_change
-from statveil.tables.estimate import estimate, own_statistic, shares_of
-from statveil.tables.maps.build import RANDOM_MODES, build_map
+from statveil.tables.estimate import estimate, measured_for, own_statistic, shares_of
+from statveil.tables.maps.build import Job, build_map
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.maps.sampling import Counts
-from statveil.tables.measure import Measured, measure
+from statveil.tables.measure import Measured
 from statveil.tables.outside import outside
 from statveil.tables.resolution import check_resolution
 from statveil.tables.series import ColumnType
@@ -96,7 +95,8 @@ def prepare(
         return read(labels)
 
     order = Order(categories=labels is not None)
-    rows_drawn = plan.mode in RANDOM_MODES
+    mode = plan.release_mode
+    rows_drawn = mode.random
 
     def related() -> list[Finding]:
         """Whether the order of the rows or another column tells the values."""
@@ -104,7 +104,7 @@ def prepare(
         copies = [] if beside is None or "copies" in accepted or labels is not None else find_copies(beside(labels))
         if not rows_drawn:
             return copies
-        in_order = [] if shuffled or "order" in accepted else find_order(plan.mode, order)
+        in_order = [] if shuffled or "order" in accepted else find_order(mode, order)
         rows = None if beside is None or "groups" in accepted else beside(labels)
         return [*copies, *in_order, *([] if rows is None else _groups(plan, order, rows, shuffled=shuffled))]
 
@@ -117,16 +117,15 @@ def prepare(
         statistic, measured, offset, smear = float(plan.problem.secret_of(params)), None, 0.0, False
     else:
         verifier = Verifier(plan, bits=type.bits)
-        secret = plan.problem.secret
 
         def watch(values: Array, start: int) -> None:
             verifier.watch(values, start)
             if rows_drawn:
                 order.add(values)
 
-        measured = measure(blocks, alpha=secret.alpha if isinstance(secret, Quantile) else None, watch=watch)
+        measured = measured_for(plan.problem, blocks, watch)
         verifier.check_declared(column)
-        statistic = own_statistic(plan.problem, measured, verifier.share)
+        statistic = own_statistic(plan.problem, measured)
         params = _estimate(plan, column, measured, statistic)
         applied = _apply(plan, column, params, chosen)
         check_resolution(plan, column, measured, applied)
@@ -135,8 +134,8 @@ def prepare(
         offset = verifier.offset or 0.0
         # values on a lattice that was accepted are short for another reason, and stay on it
         smear = all(finding.name != "step" for finding in found)
-    column_map = build_map(
-        plan,
+    job = Job(
+        plan=plan,
         params=params,
         statistic=statistic,
         applied=applied,
@@ -146,11 +145,8 @@ def prepare(
         seed=chosen,
         counts=counts,
     )
-    if (
-        type.scale is not None
-        and plan.mode == "lattice"
-        and Fraction(repr(plan.problem.known.spacing)) * 10**type.scale % 1
-    ):
+    column_map = build_map(job)
+    if type.scale is not None and mode.whole_steps and Fraction(repr(plan.problem.known.spacing)) * 10**type.scale % 1:
         raise ColumnError(
             f"column {column!r} is written with {type.scale} decimals, but the plan moves by multiples of "
             f"{plan.problem.known.spacing:g}; declare the step that the column has, or write it with more decimals."
@@ -191,11 +187,7 @@ def _check_options(plan: Plan, round_digits: int | None, seed: int | None) -> No
                 f"rounding to {round_digits} digits would move values beyond the known bound {bound:g}; "
                 "keep more digits."
             )
-    if (
-        plan.mode in ("lattice", "unit", "category")
-        or plan.problem.known.step is not None
-        or plan.problem.family.discrete
-    ):
+    if plan.release_mode.whole_steps or plan.problem.known.step is not None or plan.problem.family.discrete:
         raise ProblemError(
             f"rounding is for continuous columns; the mode {plan.mode!r} keeps the column's own steps. Leave it out."
         )
@@ -235,7 +227,7 @@ def _few_rows(plan: Plan, rows: int) -> list[Finding]:
 
     It is a multiple of 1/n, so a window holds floor(2 eps n) + 1 of its values, not 2 eps n.
     """
-    counted = plan.problem.family.discrete and plan.problem.secret.kind in ("mean", "fraction")
+    counted = plan.problem.family.discrete and plan.problem.secret.of_rows
     window = 2 * plan.problem.tolerance * rows
     if not counted or window >= _LEAST_WINDOW:
         return []
@@ -247,12 +239,12 @@ def _few_rows(plan: Plan, rows: int) -> list[Finding]:
 
 def _groups(plan: Plan, order: Order, rows: Beside, *, shuffled: bool) -> list[Finding]:
     """Whether another column tells the rows, where there are others."""
-    others = Others(categories=plan.mode == "category", shuffled=shuffled)
+    others = Others(categories=plan.release_mode.categories, shuffled=shuffled)
     for values, columns in rows:
         if not columns:
             return []
         others.add(values, columns)
-    return find_groups(plan.mode, order, others)
+    return find_groups(plan.release_mode, order, others)
 
 
 def _refused(column: str, accepted: Collection[str], found: list[Finding]) -> list[Finding]:

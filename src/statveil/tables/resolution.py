@@ -24,7 +24,7 @@ def grain_of(plan: Plan) -> float:
 
     The maps round to 2^-40 of the largest statistic under the prior, a grain that the plan alone sets.
     """
-    if not isinstance(plan.problem.prior, Box) or plan.mode not in ("shift", "scale", "affine"):
+    if not isinstance(plan.problem.prior, Box) or not plan.release_mode.continuous:
         return 0.0
     ends = (max(abs(axis.low), abs(axis.high)) for axis in plan.problem.box.axes.values())
     return 2.0**-39 * sum(end for end in ends if math.isfinite(end))

@@ -8,14 +8,13 @@ from collections.abc import Collection
 import numpy as np
 
 from statveil.errors import StructureError, unknown_name
+from statveil.modes import Mode
 from statveil.planning import Plan
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.ordinal import Ordinal
 from statveil.problem.problem import Problem
-from statveil.problem.secrets.fraction import Fraction
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array
-from statveil.tables.maps.build import fixed_point
 from statveil.tables.structure.bound_search import natural_bounds
 from statveil.tables.structure.code_search import find_codes
 from statveil.tables.structure.findings import (
@@ -86,11 +85,7 @@ class Verifier:
         self.low, self.high = bounds_of(plan.problem)
         self.sampler = Sampler()
         self.offset: float | None = None
-        self.hits = 0
-        self._seen = 0
         self._broken: set[str] = set()
-        secret = plan.problem.secret
-        self._count = plan.problem.family.category_index(secret.category) if isinstance(secret, Fraction) else None
 
     # --- while reading ------------------------------------------------------------------------
     def watch(self, values: Array, start: int) -> None:
@@ -106,9 +101,6 @@ class Verifier:
             self._watch_step(finite, self.known.step)
         if isinstance(self.plan.problem.family, Ordinal) and np.any(finite != np.floor(finite)):
             self._broken.add("whole")
-        if self._count is not None:
-            self.hits += int(np.count_nonzero(finite == self._count))
-        self._seen += len(finite)
         self.sampler.add(values, start)
 
     def _watch_step(self, values: Array, step: float) -> None:
@@ -120,11 +112,6 @@ class Verifier:
             slack = np.maximum(1e-6, 4 * 2.0**-self.bits * np.abs(values) / step)
             if np.any(np.abs(place - np.floor(place + 0.5)) > slack):
                 self._broken.add("step")
-
-    @property
-    def share(self) -> float:
-        """Share of the count that is the secret."""
-        return self.hits / max(self._seen, 1)
 
     # --- afterwards ---------------------------------------------------------------------------
     def check_declared(self, column: str) -> None:
@@ -150,21 +137,18 @@ class Verifier:
         return found
 
     def _undeclared(self, params: dict[str, float]) -> list[Finding]:
-        mode, family = self.plan.mode, self.plan.problem.family
-        if mode in ("rank", "category"):  # what is released depends on nothing but the order of the rows
+        mode, family = self.plan.release_mode, self.plan.problem.family
+        if not mode.structure_shows:  # what is released depends on nothing but the order of the rows
             return []
         sample = self.sampler.values
         found = find_structure(sample, bits=precision(sample, self.bits, ()))
-        if mode == "unit":
-            whole = [finding for finding in found if not _declared(finding, Structure(step=1.0), ())]
-            # Which counts are too frequent, and whether the shape is rough, is asked beside the family itself.
-            shape = [finding for finding in whole if finding.name not in ("atoms", "rough", "digits", "transform")]
+        found = [finding for finding in found if finding.name not in mode.harmless]
+        if mode.of_family:
+            shape = [finding for finding in found if not _declared(finding, Structure(step=1.0), ())]
             shape += find_misfit(self.sampler.values, lambda counts: family.pmf(counts, params))
             return name_filled(shape, (float(self.plan.problem.secret_of(params)),), self.plan.problem.tolerance)
-        bound = fixed_point(self.plan)
+        bound = mode.fixed_point(self.plan.problem)
         fixed = (*self.known.fixed_points, *(() if bound is None else (bound,)))
-        if mode == "smooth":  # draws the rows anew from a smooth shape, which has no small details
-            found = [finding for finding in found if finding.name not in ("rough", "digits", "transform")]
         found = [finding for finding in found if not _declared(finding, self.known, fixed)]
         found = name_filled(found, (float(self.plan.problem.secret_of(params)),), self.plan.problem.tolerance)
         return [*found, *self._codes(sample, fixed, found), *self._bounds(sample)]
@@ -184,7 +168,7 @@ class Verifier:
     def _bounds(self, sample: Array) -> list[Finding]:
         """Natural bounds that the column keeps to, on a side where neither the plan nor the family has one."""
         family = self.plan.problem.family
-        if self.plan.mode not in ("shift", "affine", "lattice", "scale") or not isinstance(family, LocationScale):
+        if not self.plan.release_mode.line or not isinstance(family, LocationScale):
             return []
         minimum, maximum = natural_bounds(sample)
         # A bound that is a parameter of the family has a prior of its own: it is not taken to be known.
@@ -241,31 +225,32 @@ def name_filled(found: list[Finding], statistics: tuple[float, ...], tolerance: 
     return named
 
 
-def blind_spots(rows: int, mode: str) -> tuple[str, ...]:
+def blind_spots(rows: int, mode: Mode) -> tuple[str, ...]:
     """What the checks of a column cannot see in a table of so many rows: an attacker may know it, and then sees more.
 
-    >>> blind_spots(40, "lattice")[0]
+    >>> from statveil.modes import MODES
+    >>> blind_spots(40, MODES["lattice"])[0]
     'With fewer than 100 rows, favourite values and multiples are seen only if most rows have them.'
-    >>> blind_spots(40, "rank")
+    >>> blind_spots(40, MODES["rank"])
     ()
     """
-    if mode in ("rank", "category"):
+    if not mode.structure_shows:
         return ()
     says = []
     if rows < 100:
         says.append("With fewer than 100 rows, favourite values and multiples are seen only if most rows have them.")
-    elif rows < 1_000 and mode in ("lattice", "jitter", "unit"):
+    elif rows < 1_000 and (mode.keeps_steps or mode.of_family):
         says.append("With fewer than 1,000 rows, multiples that are favourites by less than a fifth are not seen.")
-    if rows < 300 and mode != "unit":
+    if rows < 300 and not mode.of_family:
         says.append(
             "With fewer than 300 rows, values from a public list (a pay scale), or a few that were converted from "
             "another unit or currency, are not seen."
         )
-    if rows < 1_000 and mode in ("lattice", "jitter"):
+    if rows < 1_000 and mode.keeps_steps:
         says.append("With fewer than 1,000 rows, a change of units that was rounded to a coarser step is not seen.")
-    if rows < 10_000 and mode in ("lattice", "jitter"):
+    if rows < 10_000 and mode.keeps_steps:
         says.append("With fewer than 10,000 rows, places that differ from their neighbours by a tenth are not seen.")
-    if mode in ("shift", "affine", "scale") and rows < 30:
+    if mode.continuous and rows < 30:
         says.append("With fewer than 30 rows, a natural bound at the end of the column is not seen.")
     return tuple(says)
 

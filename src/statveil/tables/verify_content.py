@@ -10,12 +10,10 @@ import numpy as np
 
 from statveil.errors import StatveilError
 from statveil.planning import Plan
-from statveil.problem.secrets.quantile import Quantile
 from statveil.tables.blocks import Array, Blocks
-from statveil.tables.estimate import estimate, own_statistic, shares_of
+from statveil.tables.estimate import estimate, measured_for, own_statistic, shares_of
 from statveil.tables.files import TableFile
-from statveil.tables.maps.build import model_values
-from statveil.tables.measure import measure
+from statveil.tables.maps.rank import model_values
 from statveil.tables.preparing import column_labels, count_categories, valid_digits
 from statveil.tables.resolution import grain_of
 from statveil.tables.rounding_digits import rounded
@@ -55,8 +53,7 @@ def content_checks(table: TableFile, plan: Plan, card: dict[str, Any]) -> Iterat
         yield _released(gap <= 1 / max(int(counts.sum()), 1))
         return
     verifier = Verifier(plan, bits=found.bits)
-    secret = plan.problem.secret
-    measured = measure(blocks, alpha=secret.alpha if isinstance(secret, Quantile) else None, watch=verifier.watch)
+    measured = measured_for(plan.problem, blocks, verifier.watch)
     try:
         verifier.check_declared(column)
         yield Check(name="structure", ok=True, says="The column has the declared structure.")
@@ -64,11 +61,13 @@ def content_checks(table: TableFile, plan: Plan, card: dict[str, Any]) -> Iterat
     except StatveilError as error:
         yield Check(name="structure", ok=False, says=str(error))
         return
-    statistic = own_statistic(plan.problem, measured, verifier.share)
+    statistic = own_statistic(plan.problem, measured)
     digits = card.get("rounded_to_digits")
     if valid_digits(digits) and not all(np.array_equal(b, rounded(b, digits), equal_nan=True) for b in blocks()):
         yield Check(name="rounding", ok=False, says=f"The column is not rounded to {digits} digits, as the card says.")
-    if plan.mode == "rank":  # before anything that asks for the column's own statistic, which is only near the model's
+    if (
+        plan.release_mode.of_model
+    ):  # before anything that asks for the column's own statistic, which is only near the model's
         yield _released(_is_model(plan, blocks, measured.rows, statistic))
         return
     try:
@@ -80,10 +79,8 @@ def content_checks(table: TableFile, plan: Plan, card: dict[str, Any]) -> Iterat
     size = max(abs(statistic), float(np.abs(again.secret)), plan.problem.tolerance)
     slack = 1e-5 * size if precision(verifier.sampler.values, found.bits, ()) == 24 else 1e-9 * size
     slack += grain_of(plan)
-    if plan.mode in ("unit", "jitter", "smooth"):
-        slack += 0.5 * (plan.problem.known.step or 1.0) / measured.rows
-    if plan.mode in ("shift", "scale", "affine"):  # 32-bit originals were smeared over their cells
-        slack += 2.0**-23 * max(abs(measured.minimum), abs(measured.maximum))
+    largest = max(abs(measured.minimum), abs(measured.maximum))
+    slack += plan.release_mode.slack(plan.problem, measured.rows, largest)
     if valid_digits(card.get("rounded_to_digits")):
         slack += 10.0 ** -card["rounded_to_digits"]
     yield _released(abs(float(again.secret) - statistic) <= slack)

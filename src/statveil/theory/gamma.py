@@ -30,7 +30,7 @@ def gamma(problem: Problem) -> float:
     family = problem.family
     if isinstance(family, Categorical):
         return 0.5  # TV is at least the change of one share, and reaches it
-    if problem.secret.kind == "function" or isinstance(family, Custom):
+    if problem.secret.rough or isinstance(family, Custom):
         return _line_gamma(problem)
     if isinstance(family, Ordinal):
         axis = problem.box.axes[family.parameter.name]

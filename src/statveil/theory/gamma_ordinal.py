@@ -87,7 +87,7 @@ def _w1_gamma(family: Ordinal, secret: Secret, low: float, high: float) -> float
     W1 is the gap of the means, so by Cauchy's mean value theorem every pair's ratio is a ratio of slopes
     between them. That ratio is least at an end of the range or where it turns.
     """
-    inner = [t for t in family.w1_turns(secret) if low < t < high]
+    inner = [t for t in family.shape_of(secret).w1_turns if low < t < high]
     at = np.array([low, high, *inner])
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.abs(family.mean_slope(at)) / np.abs(family.secret_slope(secret, at))
@@ -128,11 +128,11 @@ class _Pairs:
 
     def value_range(self, low: Array, high: Array) -> tuple[Array, Array]:
         """Exact range of the secret over intervals: its ends and its peaks."""
-        return _range(self.value(low), self.value(high), low, high, self.family.secret_peaks(self.secret), self.value)
+        return _range(self.value(low), self.value(high), low, high, self.family.shape_of(self.secret).peaks, self.value)
 
     def slope_range(self, low: Array, high: Array) -> tuple[Array, Array]:
         """Exact range of the secret's derivative over intervals: its ends and its bends."""
-        return _range(self.slope(low), self.slope(high), low, high, self.family.secret_bends(self.secret), self.slope)
+        return _range(self.slope(low), self.slope(high), low, high, self.family.shape_of(self.secret).bends, self.slope)
 
     def cdf(self, k: Array, t: Array) -> Array:
         """F_k, with the sign that makes it rise in the parameter."""
@@ -151,7 +151,7 @@ class _Pairs:
     def least_quotient(self, k: Array, low: Array, high: Array) -> Array:
         """Least |F_k'| / |g'| over intervals, exact: at an end or at an inner minimum."""
         least = np.minimum(self._quotient(k, low), self._quotient(k, high))
-        for turn in self.family.tv_turns(self.secret, k):
+        for turn in self.family.shape_of(self.secret).tv_turns(k):
             inside = (low < turn) & (turn < high)
             if np.any(inside):
                 least = np.where(inside, np.minimum(least, self._quotient(k, np.where(inside, turn, low))), least)

@@ -15,7 +15,6 @@ from statveil.problem.location_scale import LocationScale
 from statveil.problem.ordinal import Ordinal
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
-from statveil.problem.secrets.function import Function
 from statveil.theory.curve import Curve, curve
 from statveil.theory.distances import distance
 from statveil.theory.interpolated import interpolated
@@ -65,9 +64,9 @@ def line(problem: Problem) -> Line:
 
     family = problem.family
     turns = None
-    rough = isinstance(problem.secret, Function)
+    rough = problem.secret.rough
     if isinstance(family, Ordinal) and not rough:
-        turns = [float(t) for t in family.secret_peaks(problem.secret) if axis.low < t < axis.high]
+        turns = [float(t) for t in family.shape_of(problem.secret).peaks if axis.low < t < axis.high]
     elif isinstance(family, LocationScale) and not rough:
         turns = []
     value = interpolated(secret, axis.low, axis.high) if isinstance(family, Custom) and not rough else secret

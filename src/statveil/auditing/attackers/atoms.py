@@ -7,12 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from statveil.auditing.attacker import Attacker
-from statveil.auditing.evidence import MOVED, Span, on_comb, slack_of, span
+from statveil.auditing.evidence import Span, on_comb, slack_of, span
 from statveil.auditing.inversion import Inversion, inverted
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View
 from statveil.tables.blocks import Array
-from statveil.tables.maps.build import fixed_point
 
 __all__ = ["Atoms"]
 
@@ -27,8 +26,8 @@ class Atoms(Attacker):
     remedy: ClassVar[str] = "Declare the frequent value in the plan (known atoms), so that the map keeps it in place."
 
     def applies(self, view: View) -> bool:
-        kept = fixed_point(view.plan)
-        return view.plan.mode in MOVED and any(atom != kept for atom in view.knowledge.structure.atoms)
+        kept = view.mode.fixed_point(view.plan.problem)
+        return view.mode.line and any(atom != kept for atom in view.knowledge.structure.atoms)
 
     def attack(self, view: View) -> Posterior | None:
         found = inverted(view)

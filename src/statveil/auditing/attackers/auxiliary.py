@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from statveil.auditing.attacker import Attacker
-from statveil.auditing.evidence import MOVED, Span, agreed, precision, span
+from statveil.auditing.evidence import Span, agreed, precision, span
 from statveil.auditing.inversion import Inversion, inverted, released_statistic
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View
@@ -54,14 +54,14 @@ class Auxiliary(Attacker):
     )
 
     def applies(self, view: View) -> bool:
-        return view.plan.mode != "category" and bool(view.others)
+        return not view.mode.categories and bool(view.others)
 
     def attack(self, view: View) -> Posterior | None:
         found = inverted(view)
         if found is None:
             return None
         columns = [column for column in view.others.values() if len(column) == len(view.column)]
-        if view.plan.mode not in MOVED:
+        if not view.mode.line:
             return _copies(view, found, columns) or found.posterior()
         lines = [_line(view.column, column) for column in columns]
         # the sum of two multiples is another multiple, which says nothing new

@@ -9,10 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from statveil.auditing.attacker import Attacker
-from statveil.auditing.evidence import MOVED, on_comb
+from statveil.auditing.evidence import on_comb
 from statveil.auditing.inversion import Inversion, inverted, released_statistic
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View
+from statveil.problem.location_scale import LocationScale
 from statveil.tables.blocks import Array
 from statveil.tables.structure.ties import Tie
 
@@ -32,7 +33,7 @@ class Copies(Attacker):
     )
 
     def applies(self, view: View) -> bool:
-        return view.plan.mode != "category" and bool(view.knowledge.ties)
+        return not view.mode.categories and bool(view.knowledge.ties)
 
     def attack(self, view: View) -> Posterior | None:
         found = inverted(view)
@@ -50,7 +51,7 @@ class Copies(Attacker):
 
 def _told(view: View, found: Inversion, tie: Tie, columns: Mapping[str, Array]) -> float | None:
     """The secret that a tie tells."""
-    straight = view.plan.mode in MOVED and found.factor is not None
+    straight = view.mode.line and found.factor is not None
     if tie.joint == "whole":
         return _whole(view, found, columns[tie.columns[0]]) if straight else None
     read = tie.read(columns)
@@ -94,7 +95,9 @@ def _undone(view: View, found: Inversion, tie: Tie, read: Array, released: Array
         best = int(np.argmax(held))
         return low + float(np.median(votes[best : best + int(held[best])])) * (high - low)
     # Errors make the regression on the released rows too flat, but not one whose instrument was read.
-    spread = view.plan.problem.secret.kind == "std" and view.plan.mode != "scale"
+    family = view.plan.problem.family
+    still = isinstance(family, LocationScale) and not view.plan.problem.secret.moves(family)
+    spread = still and not view.mode.pinned
     instrument = read - read.mean() if spread else np.ones(len(read))
     kept = np.ones(len(read), dtype=np.bool_)
     if tie.joint.startswith("grows"):

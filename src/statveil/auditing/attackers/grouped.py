@@ -8,7 +8,7 @@ import numpy as np
 
 from statveil.auditing.attacker import Attacker
 from statveil.auditing.inversion import inverted
-from statveil.auditing.levels import RANDOM_ROWS, by_levels, captured, varies
+from statveil.auditing.levels import by_levels, captured, varies
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View
 
@@ -28,7 +28,7 @@ class Grouped(Attacker):
     )
 
     def applies(self, view: View) -> bool:
-        return view.plan.mode in (*RANDOM_ROWS, "category") and bool(view.others or view.groups)
+        return view.mode.random and bool(view.others or view.groups)
 
     def attack(self, view: View) -> Posterior | None:
         found = inverted(view)
@@ -44,7 +44,7 @@ class Grouped(Attacker):
             if not 5 <= len(numbers) <= 0.5 * len(values) or not varies(values, codes):
                 continue
             tried += 1
-            weighed = (captured if view.plan.mode == "category" else by_levels)(view, found, codes)
+            weighed = (captured if view.mode.categories else by_levels)(view, found, codes)
             if weighed is not None and weighed[1] > sure:
                 best, sure = weighed
         return best or found.posterior()

@@ -29,7 +29,7 @@ class LastBits(Attacker):
     remedy: ClassVar[str] = "Release 64-bit floats, or round the column to decimals far above its last bits."
 
     def applies(self, view: View) -> bool:
-        return view.plan.mode in ("shift", "scale", "affine")
+        return view.mode.continuous
 
     def attack(self, view: View) -> Posterior | None:
         found = inverted(view)

@@ -56,7 +56,7 @@ class LatticeScale(Attacker):
     )
 
     def applies(self, view: View) -> bool:
-        return view.plan.mode in ("scale", "affine") and rows_of(view).size > 0
+        return view.mode.line and view.mode.stretches and rows_of(view).size > 0
 
     def attack(self, view: View) -> Posterior | None:
         values = rows_of(view)

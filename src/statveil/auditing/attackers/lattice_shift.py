@@ -31,7 +31,7 @@ class LatticeShift(Attacker):
     )
 
     def applies(self, view: View) -> bool:
-        return view.plan.mode in ("shift", "lattice") and rows_of(view).size > 0
+        return view.mode.line and not view.mode.stretches and rows_of(view).size > 0
 
     def attack(self, view: View) -> Posterior | None:
         values = rows_of(view)
@@ -43,7 +43,7 @@ class LatticeShift(Attacker):
         for tried in DECIMAL_STEPS if step is None else (step,):
             span = _shift_modulo(values - anchor, unit, tried, stated=step is not None)
             if span is not None:
-                comb = _thinned if view.plan.mode == "lattice" else _comb
+                comb = _thinned if view.mode.whole_steps else _comb
                 return comb(view, found, tried, anchor, span) or found.posterior()
         return found.posterior()
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from statveil.auditing.attacker import Attacker
 from statveil.auditing.inversion import inverted
-from statveil.auditing.levels import RANDOM_ROWS, by_levels, captured, varies
+from statveil.auditing.levels import by_levels, captured, varies
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View
 
@@ -28,7 +28,7 @@ class Neighbours(Attacker):
     )
 
     def applies(self, view: View) -> bool:
-        return view.plan.mode in (*RANDOM_ROWS, "category") and bool(np.isfinite(view.column).sum() >= 32)
+        return view.mode.random and bool(np.isfinite(view.column).sum() >= 32)
 
     def attack(self, view: View) -> Posterior | None:
         found = inverted(view)
@@ -40,7 +40,7 @@ class Neighbours(Attacker):
             codes = np.arange(len(values)) // width
             if codes[-1] < 8 or not varies(values, codes):
                 continue
-            weighed = (captured if view.plan.mode == "category" else by_levels)(view, found, codes)
+            weighed = (captured if view.mode.categories else by_levels)(view, found, codes)
             if weighed is not None and weighed[1] > sure:
                 best, sure = weighed
         return best or found.posterior()

@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 
 from statveil.auditing.attacker import Attacker
-from statveil.auditing.evidence import MOVED
 from statveil.auditing.inversion import Inversion, inverted
 from statveil.auditing.patterns import PATTERNS, fineness, members
 from statveil.auditing.posterior import Posterior
@@ -36,7 +35,7 @@ class PatternAttacker(Attacker):
     )
 
     def applies(self, view: View) -> bool:
-        return view.plan.mode in MOVED and bool(view.knowledge.patterns)
+        return view.mode.line and bool(view.knowledge.patterns)
 
     def attack(self, view: View) -> Posterior | None:
         found = inverted(view)
@@ -47,8 +46,8 @@ class PatternAttacker(Attacker):
         fine = fineness(values)
         slacks = sorted({fine, max(fine, 0.5 * FLOAT32 * float(np.abs(values).max(initial=0.0)))})
         for name in view.knowledge.patterns[:_TRIED]:  # the most telling one comes first
-            for slack in slacks if view.plan.mode != "lattice" else (fine,):
-                spacing = view.plan.problem.known.spacing if view.plan.mode == "lattice" else None
+            for slack in slacks if not view.mode.whole_steps else (fine,):
+                spacing = view.plan.problem.known.spacing if view.mode.whole_steps else None
                 weighed = (
                     _votes(found, values, name, slack)
                     if spacing is None

@@ -37,7 +37,7 @@ class Periodic(Attacker):
     )
 
     def applies(self, view: View) -> bool:
-        if view.plan.mode not in ("scale", "affine", "shift", "jitter") or not rows_of(view).size:
+        if not view.mode.near_line or view.mode.whole_steps or not rows_of(view).size:
             return False
         structure = view.knowledge.structure
         return bool(structure.heaps) or _native(rows_of(view), *known_lattice(view)) is not None
@@ -54,7 +54,7 @@ class Periodic(Attacker):
             return found.posterior()
         periods = heaps or tuple(cell * times for times in (5.0, 10.0, 100.0) if cell is not None)
         posterior = _ripple(values, found, periods, cell, anchor)
-        if posterior is None and cell is not None and view.plan.mode in ("scale", "jitter"):
+        if posterior is None and cell is not None and view.mode.pinned:
             posterior = _steps_of_shape(values, found, cell, anchor)
         return posterior or found.posterior()
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from statveil.auditing.attacker import Attacker
-from statveil.auditing.evidence import MOVED, agreed, slack_of, span
+from statveil.auditing.evidence import agreed, slack_of, span
 from statveil.auditing.inversion import Inversion, inverted, released_statistic
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View
@@ -27,7 +27,7 @@ class Records(Attacker):
     )
 
     def applies(self, view: View) -> bool:
-        return bool(view.knowledge.records) and view.plan.mode in (*MOVED, "rank", "jitter", "smooth")
+        return bool(view.knowledge.records) and view.mode.row_tells
 
     def attack(self, view: View) -> Posterior | None:
         found = inverted(view)
@@ -38,8 +38,8 @@ class Records(Attacker):
             for row, value in view.knowledge.records
             if 0 <= row < len(view.column) and np.isfinite(view.column[row]) and np.isfinite(value)
         ]
-        if view.plan.mode not in MOVED:
-            weigh = _by_level if view.plan.mode == "rank" else _by_factor
+        if not view.mode.line:
+            weigh = _by_level if view.mode.of_model else _by_factor
             evidence = np.exp(sum((weigh(view, found, *row) for row in rows), np.zeros(len(found.secrets))))
             return found.posterior(evidence) or found.posterior()
         slack = slack_of(view.plan, view.column)
@@ -69,6 +69,6 @@ def _by_factor(view: View, found: Inversion, value: float, released: float) -> A
     statistic = released_statistic(view)
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = (statistic - about) / (found.secrets - about)
-    cell = (known.step or 0.0) * (1 + factor) + (0.03 * abs(released - about) if view.plan.mode == "smooth" else 0.0)
+    cell = (known.step or 0.0) * (1 + factor) + view.mode.blur * abs(released - about)
     off = np.abs(released - about - factor * (value - about))
     return np.nan_to_num(-0.5 * (off / np.maximum(cell, 1e-12 * abs(released))) ** 2, nan=-1e6)

@@ -11,8 +11,10 @@ from statveil.auditing.evidence import Span, agreed, pulled_back, slack_of
 from statveil.auditing.inversion import Inversion, inverted
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import Earlier, View
+from statveil.planning import Plan
+from statveil.problem.column_numbers import InMemory
+from statveil.problem.location_scale import LocationScale
 from statveil.problem.secret import Secret
-from statveil.problem.secrets.quantile import Quantile
 from statveil.tables.blocks import Array
 
 __all__ = ["Repeated"]
@@ -39,7 +41,7 @@ class Repeated(Attacker):
             return None
         order = np.argsort(found.secrets)
         secrets, weights = found.secrets[order], found.weights[order]
-        low, high, exact, comb = secrets[0], secrets[-1], [], secrets if view.plan.mode == "lattice" else None
+        low, high, exact, comb = secrets[0], secrets[-1], [], secrets if view.mode.whole_steps else None
         close = reach = 1e-6 * (high - low)
         for release in view.knowledge.releases:
             other = inverted(View(plan=release.plan, column=release.column))
@@ -48,7 +50,7 @@ class Repeated(Attacker):
             low, high = max(low, open_still.min()), min(high, open_still.max())
             reach = max(reach, slack_of(view.plan, view.column) + slack_of(release.plan, release.column))
             exact += _solved(view, found, release, other)
-            if release.plan.mode == "lattice":  # only whole steps from that release, too
+            if release.plan.release_mode.whole_steps:  # only whole steps from that release, too
                 places = open_still if comb is None else comb
                 comb = places[np.abs(places - open_still[:, None]).min(axis=0) <= close]
         if exact and (sharp := agreed(view, found, exact)) is not None:
@@ -61,21 +63,16 @@ class Repeated(Attacker):
         return Posterior.of(points, np.interp(points, secrets, weights)) or found.posterior()
 
 
-def _statistic(values: Array, secret: Secret) -> tuple[float, float] | None:
-    """A statistic of a column as (value, 1 if it moves with a shift else 0); ``None`` where the rows do not give it."""
-    finite = values[np.isfinite(values)]
-    if isinstance(secret, Quantile):
-        return float(np.quantile(finite, secret.alpha)), 1.0
-    return {"mean": (float(finite.mean()), 1.0), "std": (float(finite.std()), 0.0)}.get(secret.kind)
-
-
-def _through(found: Inversion, column: Array, secret: Secret) -> Array | None:
+def _through(plan: Plan, found: Inversion, column: Array, secret: Secret) -> Array | None:
     """Another statistic of the original column under each candidate: the candidate's map undone."""
-    own = _statistic(column, secret)
-    if own is None or found.factor is None or found.offset is None:
+    family = plan.problem.family
+    if found.factor is None or found.offset is None or not isinstance(family, LocationScale):
         return None
+    if secret.linear(family) is None:  # the rows do not give it
+        return None
+    own = secret.of_column(InMemory(column[np.isfinite(column)]), family)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return (own[0] - own[1] * found.offset) / found.factor
+        return (own - secret.shift_rate(family) * found.offset) / found.factor
 
 
 def _carried(view: View, found: Inversion, release: Earlier, other: Inversion) -> Array | None:
@@ -83,9 +80,9 @@ def _carried(view: View, found: Inversion, release: Earlier, other: Inversion) -
     mine, theirs = view.plan.problem.secret, release.plan.problem.secret
     if mine.to_json() == theirs.to_json():
         return other.secrets
-    if (back := _through(other, release.column, mine)) is not None:
+    if (back := _through(release.plan, other, release.column, mine)) is not None:
         return back[np.isfinite(back)]
-    if (ahead := _through(found, view.column, theirs)) is None or not np.isfinite(ahead).all():
+    if (ahead := _through(view.plan, found, view.column, theirs)) is None or not np.isfinite(ahead).all():
         return None
     if np.ptp(ahead) <= 1e-9 * np.abs(ahead).max():  # the map keeps that statistic
         return None
@@ -100,7 +97,7 @@ def _solved(view: View, found: Inversion, release: Earlier, other: Inversion) ->
     A shift and a scaling of one column, or two scalings about different points, leave one solution. Two shifts tell
     their difference alone, and every candidate solves the equation.
     """
-    theirs = _through(found, view.column, release.plan.problem.secret)
+    theirs = _through(view.plan, found, view.column, release.plan.problem.secret)
     if theirs is None or other.factor is None or len(view.column) != len(release.column):
         return []
     both = np.isfinite(view.column) & np.isfinite(release.column)

@@ -7,12 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from statveil.auditing.attacker import Attacker
-from statveil.auditing.evidence import MOVED, on_comb, pulled_back, slack_of, span
+from statveil.auditing.evidence import on_comb, pulled_back, slack_of, span
 from statveil.auditing.inversion import Inversion, inverted
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View
 from statveil.tables.blocks import Array
-from statveil.tables.maps.build import fixed_point
 
 __all__ = ["Support"]
 
@@ -28,9 +27,9 @@ class Support(Attacker):
     remedy: ClassVar[str] = "Declare the bound in the plan (known minimum or maximum), so that the map keeps it."
 
     def applies(self, view: View) -> bool:
-        known, kept = view.knowledge.structure, fixed_point(view.plan)
+        known, kept = view.knowledge.structure, view.mode.fixed_point(view.plan.problem)
         moved = [bound for bound in (known.minimum, known.maximum) if bound is not None and bound != kept]
-        return view.plan.mode in MOVED and bool(moved)
+        return view.mode.line and bool(moved)
 
     def attack(self, view: View) -> Posterior | None:
         found, known = inverted(view), view.knowledge.structure

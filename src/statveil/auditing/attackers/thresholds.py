@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from statveil.auditing.attacker import Attacker
-from statveil.auditing.evidence import MOVED, span
+from statveil.auditing.evidence import span
 from statveil.auditing.inversion import Inversion, inverted, released_statistic
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.relations import Threshold
@@ -25,7 +25,7 @@ class Thresholds(Attacker):
     remedy: ClassVar[str] = "Leave out the flag or label, or work it out anew from the released column."
 
     def applies(self, view: View) -> bool:
-        return view.plan.mode != "category" and bool(view.knowledge.thresholds)
+        return not view.mode.categories and bool(view.knowledge.thresholds)
 
     def attack(self, view: View) -> Posterior | None:
         found = inverted(view)
@@ -50,7 +50,7 @@ class Thresholds(Attacker):
         if len(middle) < 2:
             return np.zeros(len(found.secrets))
         lower, upper = (view.column[finite & (labels == side)] for side in (rule.lower, rule.upper))
-        if view.plan.mode in MOVED:
+        if view.mode.line:
             low, high = _border(lower, upper)
             spans = [span(found, rule.value, end, 0.0) for end in (low, high)]
             if spans[0] is None or spans[1] is None:
@@ -60,7 +60,7 @@ class Thresholds(Attacker):
             slack = max(float(np.ptp(found.secrets)) / len(found.secrets), 2 * (ends[1] - ends[0]), 1e-9)
             off = np.maximum(np.maximum(ends[0] - found.secrets, found.secrets - ends[1]), 0.0)
             return -0.5 * (off / slack) ** 2
-        if view.plan.mode in ("rank", "unit"):
+        if view.mode.of_model or view.mode.of_family:
             return self._by_share(view, found, labels, rule)
         known = view.plan.problem.known
         about = known.minimum if known.minimum is not None else known.maximum

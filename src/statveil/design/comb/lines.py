@@ -15,7 +15,6 @@ from statveil.design.target import CLOSELY, meets, unreachable
 from statveil.numeric import Array, halved
 from statveil.problem.location_scale import Form, LocationScale
 from statveil.problem.problem import Problem
-from statveil.problem.secrets.fraction import Fraction
 from statveil.rounding import tolerant_ceil
 from statveil.theory.comb_layout import STRETCH, longest_class, most_teeth
 from statveil.theory.risk.combs import (
@@ -143,9 +142,9 @@ def axis_lines(problem: Problem) -> CombLines:
 
 def share_lines(problem: Problem) -> CombLines:
     """The lines on which one share grows and all others give way equally; the distance is the change of the share."""
-    assert isinstance(problem.secret, Fraction)
-    names = [param.name for param in problem.family.params]
-    chosen = names[problem.family.category_index(problem.secret.category)]
+    names, number = [param.name for param in problem.family.params], problem.secret.counted(problem.family)
+    assert number is not None
+    chosen = names[number]
     give = -1.0 / (len(names) - 1)
     return CombLines(
         along=chosen,

@@ -7,7 +7,6 @@ from statveil.design.target import BinWidth, MaxDistortion, Target, hides_nothin
 from statveil.mechanisms.interval import Interval
 from statveil.numeric import halved
 from statveil.problem.problem import Problem
-from statveil.problem.secrets.fraction import Fraction
 from statveil.theory.bins import Bins
 
 __all__ = ["best_share_bins"]
@@ -34,9 +33,9 @@ def best_share_bins(problem: Problem, goal: Target) -> Interval:
 
 
 def _bins(problem: Problem, width: float) -> Interval:
-    assert isinstance(problem.secret, Fraction)
-    names = [param.name for param in problem.family.params]
-    chosen = names[problem.family.category_index(problem.secret.category)]
+    names, number = [param.name for param in problem.family.params], problem.secret.counted(problem.family)
+    assert number is not None
+    chosen = names[number]
     give = -1.0 / (len(names) - 1)
     return Interval(
         along=chosen,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,8 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError
 from statveil.problem.domain import Param
-from statveil.problem.ordinal import Ordinal, deviance, stirling_error, tail_reach
-from statveil.problem.secret import Secret
+from statveil.problem.ordinal import Ordinal, Shape, deviance, stirling_error, tail_reach
 
 __all__ = ["Binomial"]
 
@@ -107,38 +107,36 @@ class Binomial(Ordinal):
             found = self.trials * fall / (rise + fall)
         return np.where(same, self.trials * one, found)
 
-    def secret_peaks(self, secret: Secret) -> tuple[float, ...]:
-        if secret.kind == "mean":
-            return ()
-        return (0.5,) if secret.kind == "std" else (self.count_of(secret) / self.trials,)
-
-    def secret_bends(self, secret: Secret) -> tuple[float, ...]:
-        if secret.kind in ("mean", "std"):
-            return ()  # the standard deviation is concave in p
-        if self.trials == 1:
-            return ()
-        j, n = self.count_of(secret), self.trials
-        # pmf_j'' = 0 where n (n-1) p^2 - 2 j (n-1) p + j (j-1) = 0
-        root = math.sqrt(j * (n - j) / (n - 1))
-        return tuple((j + sign * root) / n for sign in (-1, 1))
-
-    def w1_turns(self, secret: Secret) -> tuple[float, ...]:
-        return self.secret_bends(secret)  # mean' is constant
-
-    def tv_turns(self, secret: Secret, k: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-        if secret.kind == "mean":
-            return ()
+    def std_shape(self) -> Shape:  # concave in p
         n = self.trials
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if secret.kind == "std":
-                # p^(k+1/2) q^(n-k-1/2) / |1 - 2p|: 2 (n-1) p^2 - (n + 2k - 1) p + k + 1/2 = 0
-                half = (n + 2 * k - 1) / (4 * (n - 1)) if n > 1 else np.full(np.shape(k), np.nan)
+
+        def tv_turns(k: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+            # p^(k+1/2) q^(n-k-1/2) / |1 - 2p|: 2 (n-1) p^2 - (n + 2k - 1) p + k + 1/2 = 0
+            half = (n + 2 * k - 1) / (4 * (n - 1)) if n > 1 else np.full(np.shape(k), np.nan)
+            with np.errstate(invalid="ignore"):
                 root = np.sqrt(half * half - (k + 0.5) / (2 * (n - 1))) if n > 1 else half
-                return (half - root, half + root)
-            j = self.count_of(secret)
-            # p^m q^(1-m) / |j - n p|, m = k - j + 1
-            power = k - j + 1
-            return (power * j / (power * n + j - n),)
+            return (half - root, half + root)
+
+        return Shape(slope=self.std_slope, peaks=(0.5,), tv_turns=tv_turns)
+
+    def share_shape(self, j: int) -> Shape:
+        n = self.trials
+        # pmf_j'' = 0 where n (n-1) p^2 - 2 j (n-1) p + j (j-1) = 0
+        root = math.sqrt(j * (n - j) / (n - 1)) if n > 1 else 0.0
+        bends = tuple((j + sign * root) / n for sign in (-1, 1)) if n > 1 else ()
+
+        def tv_turns(k: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+            power = k - j + 1  # p^m q^(1-m) / |j - n p|, m = k - j + 1
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return (power * j / (power * n + j - n),)
+
+        return Shape(
+            slope=partial(self.share_slope, j),
+            peaks=(j / n,),
+            bends=bends,
+            w1_turns=bends,  # mean' is constant
+            tv_turns=tv_turns,
+        )
 
 
 def _share(k: NDArray[np.float64], n: float, p: NDArray[np.float64]) -> NDArray[np.float64]:

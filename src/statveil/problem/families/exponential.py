@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -13,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from statveil.problem.domain import Param
 from statveil.problem.location_scale import Form, LocationScale
 from statveil.problem.secret import Secret
-from statveil.problem.secrets.quantile import Quantile
 
 __all__ = ["Exponential", "ExponentialShape"]
 
@@ -62,6 +60,5 @@ class Exponential(ExponentialShape):
         return (Param(name="scale", low=0.0, typical=(0.5, 20.0), doc="mean"),)
 
     def closed_gamma(self, secret: Secret) -> float | None:
-        if secret.kind in ("mean", "std"):
-            return 0.5
-        return 1 / (2 * -math.log1p(-secret.alpha)) if isinstance(secret, Quantile) else None
+        parts = secret.linear(self)
+        return None if parts is None or not parts[1] else 1 / (2 * abs(parts[1]))

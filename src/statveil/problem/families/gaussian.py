@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from statveil.problem.domain import Param
 from statveil.problem.location_scale import Form, LocationScale
-from statveil.problem.secret import Secret
-from statveil.problem.secrets.quantile import Quantile
 
 __all__ = ["Gaussian"]
 
@@ -75,25 +73,13 @@ class Gaussian(LocationScale):
         rise = direction.get("sigma", 0.0)
         return direction.get("mu", 0.0) / rise if rise else None
 
-    def best_slope(self, secret: Secret) -> float | None:
-        if secret.kind == "mean":
-            return None
-        if secret.kind == "std":
-            return 0.0
-        if not isinstance(secret, Quantile):
-            return None
-        return _quantile_slope(float(self.z_quantile(secret.alpha)))
-
-    def closed_gamma(self, secret: Secret) -> float | None:
-        if secret.kind == "mean":
-            return 0.5
-        if secret.kind == "std":
-            return 1 / math.sqrt(2 * math.pi)
-        if not isinstance(secret, Quantile):
-            return None
-        slope = self.best_slope(secret)
+    def shift_optimum(self, q: float) -> tuple[float | None, float]:
+        slope = _quantile_slope(q)
         # theory: gamma = Phi(|t0|) - 1/2; at the median t0 is infinite and gamma is the mean's 1/2.
-        return 0.5 if slope is None else 0.5 * math.erf(abs(slope) / math.sqrt(2))
+        return slope, 0.5 if slope is None else 0.5 * math.erf(abs(slope) / math.sqrt(2))
+
+    def scale_optimum(self) -> tuple[float | None, float]:
+        return 0.0, 1 / math.sqrt(2 * math.pi)
 
 
 def _quantile_slope(q: float) -> float | None:

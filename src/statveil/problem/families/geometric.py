@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -11,8 +12,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from statveil.problem.domain import Param
-from statveil.problem.ordinal import TAIL, Ordinal
-from statveil.problem.secret import Secret
+from statveil.problem.ordinal import TAIL, Ordinal, Shape
 
 __all__ = ["Geometric"]
 
@@ -72,29 +72,23 @@ class Geometric(Ordinal):
         return np.where(same, (1 - one) / one, found)
 
     # With q = 1 - p: |mean'| = p^-2, |std'| = (2-p) p^-2 q^-1/2 / 2, pmf_j' = q^(j-1) (1 - (j+1) p).
-    def secret_peaks(self, secret: Secret) -> tuple[float, ...]:
-        return () if secret.kind in ("mean", "std") else (1 / (self.count_of(secret) + 1),)
+    def std_shape(self) -> Shape:
+        # no turn of W1: 2 sqrt(1-p) / (2-p) falls in p, so gamma is sqrt(1-hi) / (2-hi)
+        return Shape(slope=self.std_slope, bends=(2 - 2 / math.sqrt(3),))
 
-    def secret_bends(self, secret: Secret) -> tuple[float, ...]:
-        if secret.kind == "mean":
-            return ()
-        if secret.kind == "std":
-            return (2 - 2 / math.sqrt(3),)
-        return (2 / (self.count_of(secret) + 1),)
-
-    def w1_turns(self, secret: Secret) -> tuple[float, ...]:
-        if secret.kind in ("mean", "std"):
-            return ()  # std: 2 sqrt(1-p) / (2-p) falls in p, so gamma is sqrt(1-hi) / (2-hi)
-        j = self.count_of(secret)
+    def share_shape(self, j: int) -> Shape:
         # p^2 q^(j-1) |1 - (j+1) p| is stationary where (j+1)(j+2) p^2 - 4 (j+1) p + 2 = 0
         root = math.sqrt(2 * j * (j + 1))
-        return tuple((2 * (j + 1) + sign * root) / ((j + 1) * (j + 2)) for sign in (-1, 1))
 
-    def tv_turns(self, secret: Secret, k: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-        if secret.kind in ("mean", "std"):
-            return ()
-        j = self.count_of(secret)
-        # q^m / |1 - (j+1) p|, m = k - j + 1
-        power = k - j + 1
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return ((power - j - 1) / ((power - 1) * (j + 1)),)
+        def tv_turns(k: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+            power = k - j + 1  # q^m / |1 - (j+1) p|, m = k - j + 1
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return ((power - j - 1) / ((power - 1) * (j + 1)),)
+
+        return Shape(
+            slope=partial(self.share_slope, j),
+            peaks=(1 / (j + 1),),
+            bends=(2 / (j + 1),),
+            w1_turns=tuple((2 * (j + 1) + sign * root) / ((j + 1) * (j + 2)) for sign in (-1, 1)),
+            tv_turns=tv_turns,
+        )

@@ -90,5 +90,5 @@ class Location(LocationScale):
     def scale(self, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         return np.full(np.shape(self.loc(params)), self.spread)
 
-    def closed_gamma(self, secret: object) -> float:
-        return 0.5
+    def shift_optimum(self, q: float) -> tuple[float | None, float]:
+        return None, 0.5

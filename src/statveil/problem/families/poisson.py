@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -11,8 +12,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from statveil.problem.domain import Param
-from statveil.problem.ordinal import Ordinal, deviance, stirling_error, tail_reach
-from statveil.problem.secret import Secret
+from statveil.problem.ordinal import Ordinal, Shape, deviance, stirling_error, tail_reach
 
 __all__ = ["Poisson"]
 
@@ -75,23 +75,21 @@ class Poisson(Ordinal):
             found = apart / np.log1p(apart / one)
         return np.where(same, one, found)
 
-    def secret_peaks(self, secret: Secret) -> tuple[float, ...]:
-        return () if secret.kind in ("mean", "std") else (float(self.count_of(secret)),)
+    def std_shape(self) -> Shape:
+        return Shape(slope=self.std_slope)
 
-    def secret_bends(self, secret: Secret) -> tuple[float, ...]:
-        if secret.kind in ("mean", "std"):
-            return ()
-        j = self.count_of(secret)
-        return (j - math.sqrt(j), j + math.sqrt(j))
+    def share_shape(self, j: int) -> Shape:
+        bends = (j - math.sqrt(j), j + math.sqrt(j))
 
-    def w1_turns(self, secret: Secret) -> tuple[float, ...]:
-        return self.secret_bends(secret)  # mean' is constant
+        def tv_turns(k: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+            power = k - j + 1  # rate^m / |j - rate|, m = k - j + 1
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return (power * j / (power - 1),)
 
-    def tv_turns(self, secret: Secret, k: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-        if secret.kind in ("mean", "std"):
-            return ()
-        j = self.count_of(secret)
-        # rate^m / |j - rate|, m = k - j + 1
-        power = k - j + 1
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return (power * j / (power - 1),)
+        return Shape(
+            slope=partial(self.share_slope, j),
+            peaks=(float(j),),
+            bends=bends,
+            w1_turns=bends,  # mean' is constant
+            tv_turns=tv_turns,
+        )

@@ -11,8 +11,6 @@ import numpy as np
 from statveil.problem.domain import Param
 from statveil.problem.families.exponential import ExponentialShape
 from statveil.problem.location_scale import Form
-from statveil.problem.secret import Secret
-from statveil.problem.secrets.quantile import Quantile
 
 __all__ = ["ShiftedExponential"]
 
@@ -45,32 +43,22 @@ class ShiftedExponential(ExponentialShape):
         rise = direction.get("scale", 0.0)
         return -direction.get("shift", 0.0) / rise if rise else None
 
-    def best_slope(self, secret: Secret) -> float | None:
-        if secret.kind == "mean":
-            return None
-        if secret.kind == "std":
-            return math.log(2)
-        return _quantile_slope(secret.alpha) if isinstance(secret, Quantile) else None
+    def shift_optimum(self, q: float) -> tuple[float | None, float]:
+        slope = _quantile_slope(q)
+        return slope, 0.5 if slope is None else abs(0.5 - math.exp(-slope))
 
-    def closed_gamma(self, secret: Secret) -> float | None:
-        if secret.kind == "mean":
-            return 0.5
-        if secret.kind == "std":
-            return math.log(2) / 2
-        if not isinstance(secret, Quantile):
-            return None
-        slope = self.best_slope(secret)
-        return 0.5 if slope is None else abs(0.5 - math.exp(-slope))
+    def scale_optimum(self) -> tuple[float | None, float]:
+        return math.log(2), math.log(2) / 2
 
 
-def _quantile_slope(alpha: float) -> float | None:
+def _quantile_slope(q: float) -> float | None:
     """The paper's t0 by Lambert W; ``None`` (pure shift) where the quantile is the mean.
 
-    At alpha = 1 - 1/e the argument of W is 0 and the printed gamma is 0/0; gamma tends to 1/2.
+    At q = 1 (alpha = 1 - 1/e) the argument of W is 0 and the printed gamma is 0/0; gamma tends to 1/2.
     """
     from scipy.special import lambertw
 
-    excess = -math.log1p(-alpha) - 1  # q - 1
+    excess = q - 1
     if abs(excess) < 1e-15:
         return None
     argument = 0.5 * excess * math.exp(excess)

@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from statveil.errors import ProblemError
 from statveil.problem.domain import Param
 from statveil.problem.location_scale import Form, LocationScale
-from statveil.problem.secret import Secret
-from statveil.problem.secrets.quantile import Quantile
 
 __all__ = ["Uniform"]
 
@@ -87,25 +85,13 @@ class Uniform(LocationScale):
         low, high = direction.get("low", 0.0), direction.get("high", 0.0)
         return -low / high if high and high != low else None
 
-    def best_slope(self, secret: Secret) -> float | None:
-        if secret.kind == "mean":
-            return None
-        if secret.kind == "std":
-            return 1.0
-        if not isinstance(secret, Quantile):
-            return None
-        alpha = secret.alpha
-        if alpha == 0.5:
-            return None  # the median is the mean: l = 1, t0 infinite; the pure shift has the same gamma
-        part = _best_part(alpha)
-        return part / (1 - part) if part < 1 else None
+    def shift_optimum(self, q: float) -> tuple[float | None, float]:
+        part = _best_part(q)
+        # the median is the mean: l = 1, t0 infinite; the pure shift has the same gamma
+        return part / (1 - part) if part < 1 else None, abs(part - 0.5)
 
-    def closed_gamma(self, secret: Secret) -> float | None:
-        if secret.kind == "mean":
-            return 0.5
-        if secret.kind == "std":
-            return math.sqrt(3) / 4
-        return abs(_best_part(secret.alpha) - 0.5) if isinstance(secret, Quantile) else None
+    def scale_optimum(self) -> tuple[float | None, float]:
+        return 1.0, math.sqrt(3) / 4
 
 
 def _best_part(alpha: float) -> float:

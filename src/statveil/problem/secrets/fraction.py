@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,7 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError
+from statveil.problem.column_numbers import ColumnNumbers
 from statveil.problem.family import Family
+from statveil.problem.ordinal import Ordinal, Shape
 from statveil.problem.secret import Secret
 
 __all__ = ["Fraction"]
@@ -27,6 +30,12 @@ class Fraction(Secret):
     category: int | str
     kind: ClassVar[str] = "fraction"
     doc: ClassVar[str] = "the share of category J, written fraction:J (J counts from 0, or is a label)"
+    argument: ClassVar[str] = "J"
+    also: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("share", "proportion"), "fraction:J, J the label or number of the category"
+    )
+    of_rows: ClassVar[bool] = True
+    is_share: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if isinstance(self.category, bool) or not isinstance(self.category, int | str):
@@ -35,14 +44,36 @@ class Fraction(Secret):
             )
 
     def of(self, family: Family, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
-        return family.pmf(family.category_index(self.category), params)
+        return family.pmf(self.counted(family), params)
+
+    def of_column(self, numbers: ColumnNumbers, family: Family) -> float:
+        return numbers.share(self.counted(family))
+
+    def counted(self, family: Family) -> int:
+        return family.category_index(self.category)
 
     def check(self, family: Family) -> None:
-        family.category_index(self.category)
+        self.counted(family)
+
+    def shape(self, family: Ordinal) -> Shape:
+        return family.share_shape(self.counted(family))
 
     @property
     def label(self) -> str:
         return f"fraction:{self.category}"
+
+    @property
+    def text(self) -> str:
+        return f"share of {self.category}"
+
+    @classmethod
+    def examples(cls) -> tuple[Secret, ...]:
+        return cls(0), cls(1)
+
+    @classmethod
+    def parse(cls, argument: str, number: Callable[[str, str], float]) -> Secret:
+        # a number of thousands of digits is no place among the categories, and Python would not read it
+        return cls(int(argument) if re.fullmatch(r"-?[0-9]{1,18}", argument) else argument)
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "category": self.category}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from statveil.errors import ProblemError
 from statveil.problem.family import Family
 from statveil.problem.secret import Secret
+from statveil.problem.secrets.mean import Mean
 
 __all__ = ["Function"]
 
@@ -31,6 +32,7 @@ class Function(Secret):
     kind: ClassVar[str] = "function"
     doc: ClassVar[str] = "a Python function of the parameter"
     portable: ClassVar[bool] = False
+    rough: ClassVar[bool] = True
 
     def __init__(self, function: Callable[[NDArray[np.float64]], ArrayLike], *, label: str = "function") -> None:
         if not callable(function):
@@ -48,6 +50,13 @@ class Function(Secret):
             )
         return np.broadcast_to(value.astype(np.float64), theta.shape)
 
+    @property
+    def anchor(self) -> Secret:
+        return Mean()  # g is no statistic of rows: it goes by the parameter under which the family has their mean
+
+    def fits(self, family: Family) -> bool:
+        return True
+
     def check(self, family: Family) -> None:
         if len(family.params) != 1:
             raise ProblemError(
@@ -63,7 +72,7 @@ class Function(Secret):
         return {"kind": self.kind, "label": self.label_text}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Secret:
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
         raise ProblemError(
             f"the secret {data.get('label')!r} is a Python function, which a file cannot hold; "
             "plan again from Python, or make it a subclass of Secret."

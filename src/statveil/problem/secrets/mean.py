@@ -9,8 +9,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from statveil.problem.column_numbers import ColumnNumbers
 from statveil.problem.family import Family
 from statveil.problem.location_scale import LocationScale
+from statveil.problem.ordinal import Ordinal, Shape
 from statveil.problem.secret import Secret
 
 __all__ = ["Mean"]
@@ -22,9 +24,18 @@ class Mean(Secret):
 
     kind: ClassVar[str] = "mean"
     doc: ClassVar[str] = "the mean"
+    also: ClassVar[Mapping[str, str]] = {"average": "mean", "avg": "mean"}
+    of_rows: ClassVar[bool] = True
+    bounded_by_w1: ClassVar[bool] = True
 
     def of(self, family: Family, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         return family.mean(params)
 
+    def of_column(self, numbers: ColumnNumbers, family: Family) -> float:
+        return numbers.mean
+
     def linear(self, family: LocationScale) -> tuple[float, float]:
         return 1.0, family.z_mean
+
+    def shape(self, family: Ordinal) -> Shape:
+        return family.mean_shape()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError
 from statveil.numbers import number
+from statveil.problem.column_numbers import ColumnNumbers
 from statveil.problem.family import Family
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.secret import Secret
@@ -25,6 +27,15 @@ class Quantile(Secret):
     alpha: float
     kind: ClassVar[str] = "quantile"
     doc: ClassVar[str] = "the alpha-quantile, written quantile:0.95"
+    argument: ClassVar[str] = "A"
+    also: ClassVar[Mapping[str, str]] = {
+        "median": "quantile:0.5",
+        "max": "quantile:1",
+        "maximum": "quantile:1",
+        "min": "quantile:0",
+        "minimum": "quantile:0",
+        "percentile": "quantile:0.95 for the 95th percentile",
+    }
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", number(self.alpha, "the 'alpha' of a quantile"))
@@ -36,6 +47,13 @@ class Quantile(Secret):
 
     def of(self, family: Family, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         return family.quantile(self.alpha, params)
+
+    def of_column(self, numbers: ColumnNumbers, family: Family) -> float:
+        return numbers.quantile(self.alpha)
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        return (self.alpha,)
 
     def check(self, family: Family) -> None:
         zero, one = family.quantile_ends
@@ -51,6 +69,23 @@ class Quantile(Secret):
     @property
     def label(self) -> str:
         return f"quantile:{self.alpha!r}"
+
+    @property
+    def text(self) -> str:
+        return f"{self.alpha:g}-quantile"
+
+    @classmethod
+    def examples(cls) -> tuple[Secret, ...]:
+        return cls(0.95), cls(0.1), cls(0.5)
+
+    @classmethod
+    def meant(cls, text: str) -> str | None:
+        percentile = re.fullmatch(r"[pq](\d{1,2})", text)
+        return f"quantile:{int(percentile[1]) / 100:g}" if percentile else cls.also.get(text.partition(":")[0].lower())
+
+    @classmethod
+    def parse(cls, argument: str, number: Callable[[str, str], float]) -> Secret:
+        return cls(number(argument, "the alpha of a quantile"))
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "alpha": self.alpha}

@@ -9,8 +9,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from statveil.problem.column_numbers import ColumnNumbers
 from statveil.problem.family import Family
 from statveil.problem.location_scale import LocationScale
+from statveil.problem.ordinal import Ordinal, Shape
 from statveil.problem.secret import Secret
 
 __all__ = ["Std"]
@@ -22,9 +24,20 @@ class Std(Secret):
 
     kind: ClassVar[str] = "std"
     doc: ClassVar[str] = "the standard deviation"
+    also: ClassVar[Mapping[str, str]] = {"sd": "std", "stdev": "std"}
 
     def of(self, family: Family, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         return family.std(params)
 
+    def of_column(self, numbers: ColumnNumbers, family: Family) -> float:
+        return numbers.std
+
     def linear(self, family: LocationScale) -> tuple[float, float]:
         return 0.0, family.z_std
+
+    def shape(self, family: Ordinal) -> Shape:
+        return family.std_shape()
+
+    @property
+    def text(self) -> str:
+        return "standard deviation"

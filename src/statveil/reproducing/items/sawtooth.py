@@ -17,7 +17,6 @@ from statveil.problem.families.uniform import Uniform
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 from statveil.problem.secrets.quantile import Quantile
-from statveil.reproducing.cases import secret_text
 from statveil.reproducing.drawing import COLOURS, data, title
 from statveil.reproducing.item import Item, Work
 from statveil.reproducing.results import Claim, Column, Figure, Outcome, ResultTable
@@ -219,7 +218,7 @@ def _chart(found: Plan, name: str, across: str, up: str) -> Any:
         width=460,
         height=460 if problem.family.constraints else 300,
         title=title(
-            f"Bins for the {secret_text(problem.secret)} of a {name} column, bin {found.bin:g} of {_binned(found)}",
+            f"Bins for the {problem.secret.text} of a {name} column, bin {found.bin:g} of {_binned(found)}",
             "blue: parameters that share a release; red: what is released for them",
             "green: whole pieces; yellow: pieces cut by the border, where a guess is easier",
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from statveil.planning import Plan, plan, simulate
-from statveil.reproducing.cases import Case, binned_cases, counting_cases, prior_text, secret_text
+from statveil.reproducing.cases import Case, binned_cases, counting_cases, prior_text
 from statveil.reproducing.drawing import COLOURS, data, title
 from statveil.reproducing.item import Item, Work
 from statveil.reproducing.results import Claim, Column, Figure, Outcome, ResultTable
@@ -109,7 +109,7 @@ def cell(case: Case, work: Work, *, key: int = 0, confidence: float = 0.999) -> 
     limit = found.lower_bound
     return {
         "family": case.problem.family.name,
-        "secret": secret_text(case.problem.secret),
+        "secret": case.problem.secret.text,
         "prior": prior_text(case.problem),
         "tolerance": case.problem.tolerance,
         "bin": found.bin,

@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from statveil.planning import Plan
+from statveil.problem.location_scale import LocationScale
 from statveil.tables.blocks import Array
+from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.maps.keyed import uniform_of
 
-__all__ = ["Affine", "Quiet", "smeared"]
+__all__ = ["Affine", "Quiet", "largest_secret", "prepare", "smeared"]
 
 _MOVED, _STRETCHED = 49, 36  # significant bits that are released of 53
 
@@ -107,3 +110,54 @@ class Affine(ColumnMap):
             "grain": self.quiet.grain,
             "smeared": self.seed is not None,
         }
+
+
+def prepare(job: Job) -> Affine:
+    """One shift, scaling or both for all rows."""
+    plan, (statistic, secret) = job.plan, job.ends
+    family, mode = plan.problem.family, plan.release_mode
+    assert isinstance(family, LocationScale)
+    rate = plan.problem.secret.shift_rate(family)
+    about = mode.fixed_point(plan.problem)
+    # the rounding error of a mean shows its size after averaging: only a rounded one may touch the rows
+    own = _coarse(plan, statistic)
+    if not mode.stretches:
+        # the same move whatever the secret is; for a spread there would be nothing to hide
+        pivot, target, factor = own / rate, secret / rate, 1.0
+    elif about is not None:
+        pivot = target = about
+        factor = (secret - rate * about) / (own - rate * about)
+    else:
+        factor = float(family.scale(job.released)) / _coarse(plan, float(family.scale(job.params)))
+        pivot, target = (
+            (own / rate, secret / rate)
+            if rate
+            else (_coarse(plan, float(family.loc(job.params))), float(family.loc(job.released)))
+        )
+    quiet = Quiet.of(
+        reach=largest_secret(plan) if about is None else abs(about),
+        factor=plan.mechanism.largest_factor(plan.problem, about) if mode.stretches else 1.0,
+        stretched=mode.stretches,
+    )
+    return Affine(pivot=pivot, factor=factor, target=target, quiet=quiet, fixed=about, seed=job.smear_seed)
+
+
+def _coarse(plan: Plan, value: float) -> float:
+    """A statistic rounded to 2^-40 of the largest that the prior allows, a grain that the plan alone sets."""
+    grain = 2.0 ** (math.ceil(math.log2(largest_secret(plan))) - 40)
+    return round(value / grain) * grain
+
+
+# --- sizes that come from the plan alone, so that the rounding tells nothing --------------------
+def largest_secret(plan: Plan) -> float:
+    """How large the secret can be under the prior."""
+    family = plan.problem.family
+    assert isinstance(family, LocationScale)
+    axes = plan.problem.box.axes
+    slopes = {
+        param.name: (family.loc_form.get(param.name, 0.0), family.scale_form.get(param.name, 0.0))
+        for param in family.params
+    }
+    return sum(
+        max(abs(one), abs(two)) * max(abs(axes[name].low), abs(axes[name].high)) for name, (one, two) in slopes.items()
+    )

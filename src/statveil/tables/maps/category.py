@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
 from statveil.tables.blocks import Array, Blocks
+from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap, stream
 from statveil.tables.maps.sampling import thinned
 
-__all__ = ["Category", "largest_remainder", "prepare_category"]
+__all__ = ["Category", "largest_remainder", "prepare", "prepare_category"]
 
 Counts = NDArray[np.int64]
 
@@ -206,3 +207,9 @@ def _shared_out(held: list[_Some], surplus: Counts, draws: np.random.Generator) 
         leave[entries] = thinned(rows[entries], int(surplus[number]), draws)
     parts = np.split(np.arange(len(rows)), np.cumsum([len(block.category) for block in held])[:-1])
     return tuple(_Some(category=category[part][leave[part] > 0], rows=leave[part][leave[part] > 0]) for part in parts)
+
+
+def prepare(job: Job) -> Category:
+    """Categories with the released shares."""
+    shares = np.array([job.released[param.name] for param in job.plan.problem.family.params])
+    return prepare_category(job.blocks, shares=shares, seed=job.seed, counts=job.counts)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
 from statveil.tables.blocks import Array, Blocks
+from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap, stream
 from statveil.tables.maps.lattice import on_lattice
 from statveil.tables.maps.whole_steps import (
@@ -31,7 +32,7 @@ from statveil.tables.maps.whole_steps import (
     nothing_moves,
 )
 
-__all__ = ["Jitter", "prepare_jitter"]
+__all__ = ["Jitter", "prepare", "prepare_jitter"]
 
 _CELL = 0x50  # purpose of the random stream
 
@@ -128,3 +129,10 @@ def prepare_jitter(
 
     factor = exact_total(parts, _FLOORS, wanted=wanted, rows=rows, weight=weight) if wanted else 0.0
     return replace(draft, factor=factor)
+
+
+def prepare(job: Job) -> Jitter:
+    """Steps above the declared bound, with the released mean."""
+    known, mean = job.plan.problem.known, job.ends[1]
+    assert known.step is not None
+    return prepare_jitter(job.blocks, about=job.bound, step=known.step, mean=mean, atoms=known.atoms, seed=job.seed)

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from statveil.tables.blocks import Array
-from statveil.tables.maps.affine import Quiet, smeared
+from statveil.tables.maps.affine import Quiet, largest_secret, smeared
+from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap
 
-__all__ = ["Lattice"]
+__all__ = ["Lattice", "on_lattice", "prepare"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,3 +66,18 @@ def on_lattice(place: Array, step: float, offset: float) -> Array:
         if units and units / power == step and start / power == offset:
             return (start + place * units) / power
     return offset + place * step
+
+
+def prepare(job: Job) -> Lattice:
+    """One number of steps for all rows."""
+    known, (statistic, secret) = job.plan.problem.known, job.ends
+    assert known.spacing is not None
+    return Lattice(
+        steps=round((secret - statistic) / known.spacing),
+        spacing=known.spacing,
+        step=known.step,
+        offset=job.offset,
+        heap=min(known.heaps, default=None),
+        quiet=Quiet.of(reach=largest_secret(job.plan), factor=1.0, stretched=False),
+        seed=job.smear_seed,
+    )

@@ -19,10 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statveil.errors import ColumnError, FileError
+from statveil.planning import Plan
+from statveil.problem.structure import Structure
 from statveil.tables.blocks import BLOCK, Array, Blocks
+from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap, stream
+from statveil.tables.maps.lattice import on_lattice
 
-__all__ = ["Rank", "prepare_rank"]
+__all__ = ["Rank", "model_values", "prepare", "prepare_rank"]
 
 Keys = NDArray[np.uint64]
 Places = NDArray[np.int64]
@@ -271,3 +275,38 @@ def prepare_rank(
             f"cannot write to the folder for temporary files: {error.strerror or error}. Set TMPDIR to another folder."
         ) from None
     return Rank(starts=starts, released=result)
+
+
+def prepare(job: Job) -> Rank:
+    """The released model's quantiles by rank."""
+    return prepare_rank(job.blocks, quantile=model_values(job.plan, job.released), seed=job.seed)
+
+
+def model_values(plan: Plan, params: dict[str, float]) -> Callable[[Array], Array]:
+    """Quantiles of the model with these parameters, made to fit the declared bounds and step."""
+    family, finish = plan.problem.family, _inside(plan.problem.known)
+
+    def quantile(levels: Array) -> Array:
+        return finish(np.asarray(family.quantile(levels, params), dtype=np.float64))
+
+    return quantile
+
+
+def _inside(known: Structure) -> Callable[[Array], Array]:
+    """The model's values made to fit the declared bounds and step."""
+    if known.step is None and known.minimum is None and known.maximum is None:
+        return lambda values: values
+    anchor = known.fixed_points[0] if known.fixed_points else 0.0
+
+    def finish(values: Array) -> Array:
+        held = np.clip(values, known.minimum, known.maximum)
+        if known.step is None:
+            return held
+        place = np.floor((held - anchor) / known.step + 0.5)
+        if known.maximum is not None:  # a bound off the lattice: the last place inside
+            place = np.minimum(place, np.floor((known.maximum - anchor) / known.step + 1e-9))
+        if known.minimum is not None:
+            place = np.maximum(place, np.ceil((known.minimum - anchor) / known.step - 1e-9))
+        return on_lattice(place, known.step, anchor)
+
+    return finish

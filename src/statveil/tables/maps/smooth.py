@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from statveil.tables.blocks import BLOCK, Array, Blocks
+from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap, stream
 from statveil.tables.maps.lattice import on_lattice
 from statveil.tables.maps.rank import Rank, prepare_rank
@@ -30,7 +31,7 @@ from statveil.tables.maps.whole_steps import (
     nothing_moves,
 )
 
-__all__ = ["Shape", "Smooth", "prepare_smooth"]
+__all__ = ["Shape", "Smooth", "prepare", "prepare_smooth"]
 
 _DRAWS, _BLUR = 0x58, 0x59  # purposes of the random streams
 _LARGEST = 2**53  # above it a float64 cannot tell neighbouring whole numbers apart
@@ -322,3 +323,17 @@ def prepare_smooth(
 
     ranked = prepare_rank(column.parts, quantile=released, seed=seed)
     return Smooth(ranks=ranked, atoms=atoms, step=step, coefficient=coefficient, shape=shape)
+
+
+def prepare(job: Job) -> Smooth:
+    """Steps, heaps and atoms above the declared bound, with the released mean."""
+    known, mean = job.plan.problem.known, job.ends[1]
+    return prepare_smooth(
+        job.blocks,
+        about=job.bound,
+        step=known.step,
+        mean=mean,
+        atoms=known.atoms,
+        seed=job.seed,
+        heaps=known.heaps,
+    )

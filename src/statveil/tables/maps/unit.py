@@ -15,10 +15,11 @@ import numpy as np
 
 from statveil.errors import ColumnError, unknown_name
 from statveil.tables.blocks import Array, Blocks
+from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap, stream
 from statveil.tables.maps.sampling import Counts, spread, thinned
 
-__all__ = ["Unit", "prepare_unit"]
+__all__ = ["Unit", "prepare", "prepare_unit"]
 
 _AMONG_BLOCKS, _AMONG_ROWS = 0x10, 0x11  # purposes of the random streams
 _LARGEST = 2**53  # above it a float64 cannot tell neighbouring whole numbers apart
@@ -118,3 +119,10 @@ def prepare_unit(blocks: Blocks, *, mean: float, weights: str, seed: int) -> Uni
     else:
         target = units
     return Unit(rows=rows, units=units, target=target, urn=weights == "urn", seed=seed)
+
+
+def prepare(job: Job) -> Unit:
+    """Counts with the released mean."""
+    family = job.plan.problem.family
+    weights = "equal" if family.name == "poisson" else "urn"
+    return prepare_unit(job.blocks, mean=float(family.mean(job.released)), weights=weights, seed=job.seed)

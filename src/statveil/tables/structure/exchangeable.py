@@ -17,6 +17,7 @@ import math
 
 import numpy as np
 
+from statveil.modes import Mode
 from statveil.tables.blocks import Array
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import Others
@@ -24,7 +25,6 @@ from statveil.tables.structure.order_search import Order
 
 __all__ = ["find_groups", "find_order"]
 
-_PARTED = ("rank", "smooth", "jitter")  # modes that put rows of one value in a random order
 _EVIDENCE = 0.5
 _ORDER_SHARE = 0.01  # of changed rows among neighbours: below it a million rows are related, but no row sticks out
 _GROUP_SHARE = 0.2
@@ -32,10 +32,10 @@ _EQUAL_SHARE, _EQUAL_ROWS = 0.05, 30  # rows in groups of one value, beyond chan
 # since thirty rows that are known to have had one label show which part of that label was changed
 
 
-def find_order(mode: str, order: Order) -> list[Finding]:
+def find_order(mode: Mode, order: Order) -> list[Finding]:
     """A finding where the order of the rows tells so much that the release would not hide the rest."""
     share = order.share()
-    least = _least(order.values, order.rows) if mode in _PARTED else _ORDER_SHARE
+    least = _least(order.values, order.rows) if mode.parts_equals else _ORDER_SHARE
     if not share or share < least:
         return []
     says = (
@@ -45,9 +45,9 @@ def find_order(mode: str, order: Order) -> list[Finding]:
     return [Finding(name="order", values=(), flag="", says=says)]
 
 
-def find_groups(mode: str, order: Order, others: Others) -> list[Finding]:
+def find_groups(mode: Mode, order: Order, others: Others) -> list[Finding]:
     """A finding that names the other columns that tell so much."""
-    parted = mode in _PARTED
+    parted = mode.parts_equals
     least = _least(order.values, order.rows) if parted else _GROUP_SHARE
     equal = min(_EQUAL_SHARE, _EQUAL_ROWS / max(order.rows, 1))
     told = others.told(least=least, equal=None if parted else equal)

@@ -1,0 +1,227 @@
+"""A new secret and a new mode, each one file in a folder of its own: planned, released and audited."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+import statveil as sv
+from statveil.modes import MODES
+from statveil.problem.secret import SECRETS, secret_from_text
+from statveil.testing import ConformanceError, check_mode, check_secret
+
+TRIMMED = '''
+"""The mean of the rows between two quantiles."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from statveil.problem.secret import Secret
+
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(400)
+
+
+@dataclass(frozen=True, slots=True)
+class TrimmedMean(Secret):
+    share: float = 0.1
+    kind: ClassVar[str] = "trimmed-mean"
+    doc: ClassVar[str] = "the mean without a share A of the rows at each end, written trimmed-mean:0.1"
+    argument: ClassVar[str] = "A"
+
+    def of(self, family, params):
+        return family.loc(params) + family.scale(params) * self.linear(family)[1]
+
+    def linear(self, family):
+        levels = self.share + (1 - 2 * self.share) * 0.5 * (1 + NODES)
+        return 1.0, float(0.5 * WEIGHTS @ family.z_quantile(levels))
+
+    @property
+    def levels(self):
+        return self.share, 1 - self.share
+
+    def of_column(self, numbers, family):
+        low, high = (numbers.quantile(level) for level in self.levels)
+        kept = [block[(block >= low) & (block <= high)] for block in numbers.blocks()]
+        return math.fsum(float(part.sum()) for part in kept) / sum(map(len, kept))
+
+    @property
+    def label(self):
+        return f"trimmed-mean:{self.share!r}"
+
+    @classmethod
+    def parse(cls, argument, number):
+        return cls(number(argument, "the share of a trimmed mean"))
+
+    def to_json(self):
+        return {"kind": self.kind, "share": self.share}
+'''
+
+TENTHS = '''
+"""Every row moves by one number, and is rounded to tenths by chance so that the mean stays."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from statveil.modes import Mode
+from statveil.problem.families.gaussian import Gaussian
+from statveil.tables.maps.column_map import ColumnMap, stream
+
+
+@dataclass(frozen=True)
+class Tenths(ColumnMap):
+    move: float
+    seed: int
+
+    def block(self, values, index):
+        up = stream(self.seed, 0x77, index).random(len(values))
+        return np.floor(10 * (values + self.move) + up) / 10
+
+    def coefficients(self) -> dict[str, Any]:
+        return {"b": self.move}
+
+
+class TenthsMode(Mode):
+    name: ClassVar[str] = "tenths"
+    says: ClassVar[str] = "shift every value and round it to tenths at random"
+    random: ClassVar[bool] = True
+    but: ClassVar[str] = "It holds up to the rounding."
+
+    def treats(self, problem, kind, moved):
+        return isinstance(problem.family, Gaussian) and kind == "free" and dict(moved) == {"mu": 1.0}
+
+    def prepare(self, job):
+        before, after = job.ends
+        return Tenths(after - before, job.seed)
+
+    def slack(self, problem, rows, largest):
+        return 0.3 / rows**0.5
+
+    def assumes(self, problem):
+        return ("Nobody minds tenths.",)
+'''
+
+
+def loaded(folder, name: str, text: str):
+    """The module of one file, wherever it lies."""
+    (folder / f"{name}.py").write_text(text)
+    spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    import sys
+
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        del sys.modules[name]
+    return module
+
+
+@pytest.fixture
+def trimmed(tmp_path):
+    yield loaded(tmp_path, "trimmed", TRIMMED).TrimmedMean
+    del SECRETS["trimmed-mean"]
+
+
+@pytest.fixture
+def tenths(tmp_path):
+    loaded(tmp_path, "tenths", TENTHS)
+    yield MODES["tenths"]
+    del MODES["tenths"]
+
+
+def gaussian(secret, **known):
+    prior = sv.Box(mu=(0, 200), sigma=(1, 51))
+    return sv.Problem(family=sv.Gaussian(), prior=prior, secret=secret, tolerance=2.0, known=sv.Structure(**known))
+
+
+@pytest.mark.parametrize("family", [sv.Gaussian(), sv.Uniform(), sv.ShiftedExponential(), sv.Exponential()])
+def test_a_secret_in_one_file_passes_the_conformance_suite(trimmed, family):
+    check_secret(family, trimmed(0.1))
+
+
+def test_a_secret_in_one_file_has_the_closed_forms_of_its_linear_form(trimmed):
+    """Of a normal or uniform column the trimmed mean is the mean; of an exponential one it lies below."""
+    for family, prior in (
+        (sv.Gaussian(), {"mu": (0, 9), "sigma": (1, 5)}),
+        (sv.Uniform(), {"low": (0, 5), "high": (6, 9)}),
+    ):
+        problem = sv.Problem(family=family, prior=sv.Box(**prior), secret=trimmed(0.2), tolerance=0.1)
+        assert sv.limits(problem, max_risk=0.3).gamma == pytest.approx(0.5, rel=1e-9)
+    problem = sv.Problem(family=sv.Exponential(), prior=sv.Box(scale=(1, 9)), secret=trimmed(0.1), tolerance=0.1)
+    # the integral of x exp(-x) is -(x + 1) exp(-x); between the 0.1- and the 0.9-quantile lie 0.8 of the rows
+    a, b = -np.log(0.9), -np.log(0.1)
+    level = ((a + 1) * 0.9 - (b + 1) * 0.1) / 0.8
+    assert sv.limits(problem, max_risk=0.3).gamma == pytest.approx(1 / (2 * level), rel=1e-9)
+
+
+def test_a_secret_in_one_file_is_planned_released_and_audited(trimmed):
+    secret = secret_from_text("trimmed-mean:0.1", lambda text, what: float(text))
+    assert secret == trimmed(0.1)
+    plan = sv.plan(gaussian(secret), max_risk=0.3)
+    assert sv.Plan.from_json(plan.to_json()) == plan
+    column = np.random.default_rng(3).normal(87.3, 20.0, 3_000)
+    made = sv.release(plan, column, details=True)
+    edges = np.quantile(column, [0.1, 0.9])
+    own = column[(column >= edges[0]) & (column <= edges[1])].mean()
+    assert made.record["estimates"]["secret"] == pytest.approx(own, rel=1e-12)
+    ends = np.quantile(made.table, [0.1, 0.9])
+    after = made.table[(made.table >= ends[0]) & (made.table <= ends[1])].mean()
+    assert after == pytest.approx(made.record["released"]["secret"], abs=1e-6)
+    assert abs(after - own) <= plan.largest_move * (1 + 1e-9)
+    found = sv.audit(plan, column, made.table, trials=200, seed=4)
+    assert found.verdict == "holds"
+    (bayes,) = (finding for finding in found.findings if finding.attacker == "bayes")
+    assert 0.15 <= bayes.rate <= 0.45  # about as often as was stated: neither blind nor told the secret
+
+
+def test_a_secret_that_is_not_what_its_linear_form_says_is_found_out(trimmed):
+    class Wrong(trimmed):
+        kind = "wrong-trimmed"
+
+        def of_column(self, numbers, family):
+            return numbers.mean + 0.5 * numbers.std
+
+    try:
+        with pytest.raises(ConformanceError, match="of columns and of their parameters differ"):
+            check_secret(sv.Gaussian(), Wrong(0.1))
+    finally:
+        del SECRETS["wrong-trimmed"]
+
+
+def test_a_mode_in_one_file_passes_the_conformance_suite(tenths):
+    check_mode(tenths, gaussian(sv.Mean()), np.random.default_rng(1).normal(80, 9, 500))
+
+
+def test_a_mode_that_draws_rows_and_does_not_say_so_is_found_out(tenths):
+    type(tenths).random = False
+    try:
+        with pytest.raises(ConformanceError, match="the mode is not random"):
+            check_mode(tenths, gaussian(sv.Mean()), np.random.default_rng(1).normal(80, 9, 500))
+    finally:
+        type(tenths).random = True
+
+
+def test_a_mode_in_one_file_is_planned_released_and_audited(tenths):
+    plan = sv.plan(gaussian(sv.Mean()), max_risk=0.3)
+    assert plan.mode == "tenths"
+    assert sv.plan(gaussian(sv.Mean(), minimum=-1000.0), max_risk=0.3).mode != "tenths"  # a bound: another treatment
+    column = np.random.default_rng(3).normal(87.3, 20.0, 2_000)
+    made = sv.release(plan, column, details=True)
+    assert np.array_equal(np.round(made.table, 1), made.table)
+    assert np.abs(made.table - column - (made.table - column).mean()).max() < 0.2
+    assert "It holds up to the rounding." in made.card["guarantee"]["says"]
+    assert "Nobody minds tenths." in made.card["assumptions"]
+    from statveil.report.text import describe_plan
+
+    assert "round it to tenths at random" in describe_plan(plan)
+    found = sv.audit(plan, column, made.table, trials=200, seed=4)
+    assert found.verdict == "holds"
