@@ -393,7 +393,7 @@ def test_a_very_narrow_belief_has_a_plan():
 def test_a_peak_inside_a_wide_table_is_counted(method):
     """Half of the belief sits in a peak of width 1 in a range of 100,000, which nodes would step over."""
     s = 40_000.123
-    table = sv.Table([0, s, s + 0.5, s + 1, 1e5], [1, 1, 2e5, 1, 1])
+    table = sv.Tabulated([0, s, s + 0.5, s + 1, 1e5], [1, 1, 2e5, 1, 1])
     problem = sv.Problem(
         family=sv.Gaussian(), prior=sv.Box(mu=table, sigma=(2, 33)), secret=sv.Quantile(0.9), tolerance=0.5
     )

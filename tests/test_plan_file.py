@@ -73,7 +73,7 @@ ASKED = {
     "categorical": (share(["a", "b", "c"], 1), {"max_risk": 0.3}),
     "categorical with unicode labels": (share(UNICODE, "東京 都"), {"max_risk": 0.3}),
     "density": (one(sv.Density("normal", (50, 20), low=0, high=100)), {"max_risk": 0.3}),
-    "table": (one(sv.Table([0, 30, 100], [0, 1, 0.2])), {"max_risk": 0.3}),
+    "table": (one(sv.Tabulated([0, 30, 100], [0, 1, 0.2])), {"max_risk": 0.3}),
     "elicited": (one(sv.Elicited(20, 70, 0.9)), {"max_risk": 0.3}),
     "elicited above zero": (gaussian(sv.Std(), mu=20, sigma=sv.Elicited(5, 20, 0.8)), {"bin": 6}),
     "lipschitz": (one(sv.Lipschitz(0, 100, 0.005, 0.0001)), {"max_risk": 0.4}),

@@ -32,6 +32,7 @@ from statveil.problem.parameters import checked_parameters
 from statveil.problem.problem import Problem
 from statveil.published import published_bound
 from statveil.simulation import Rate, play
+from statveil.spoken import Spoken
 from statveil.theory.gamma import gamma
 from statveil.theory.limits import least_distortion, least_risk
 
@@ -69,12 +70,16 @@ class Applied:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Spoken):
     """What no mechanism can beat."""
+
+    words = "report.limits:describe_limits"
 
     gamma: float
     lower_bound: float
     bound_on: str
+    distance: str = "w1"
+    """In what distortion is measured."""
 
     def to_json(self) -> dict[str, Any]:
         """The numbers for scripts."""
@@ -82,7 +87,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Spoken):
     """A mechanism with its guarantee, made without data; it can be published.
 
     Parameters
@@ -111,6 +116,8 @@ class Plan:
     risk_without_release : float or None
         P(a guess hits that knows the prior alone), rounded up: what the release adds is what lies above it.
     """
+
+    words = "report.plan:describe_plan"
 
     problem: Problem
     mechanism: Mechanism
@@ -475,9 +482,10 @@ def limits(problem: Problem, *, max_risk: float | None = None, max_distortion: f
     goal = target(max_risk=max_risk, max_distortion=max_distortion)
     constant = gamma(problem)
     if isinstance(goal, MaxDistortion):
-        return Limits(gamma=constant, lower_bound=least_risk(constant, problem.tolerance, goal.value), bound_on="risk")
+        bound = least_risk(constant, problem.tolerance, goal.value)
+        return Limits(gamma=constant, lower_bound=bound, bound_on="risk", distance=problem.distance)
     bound = least_distortion(constant, problem.tolerance, goal.value)
-    return Limits(gamma=constant, lower_bound=bound, bound_on="distortion")
+    return Limits(gamma=constant, lower_bound=bound, bound_on="distortion", distance=problem.distance)
 
 
 def simulate(

@@ -17,6 +17,7 @@ from statveil.errors import ProblemError, TargetError, unknown_name
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 from statveil.problem.secrets.function import Function
+from statveil.spoken import Spoken
 from statveil.theory.gamma import gamma
 from statveil.theory.limits import least_risk
 from statveil.theory.one_parameter import line
@@ -32,8 +33,10 @@ _PROGRAMME_POINTS, _CELL_POINTS = 16, 48
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frontier:
+class Frontier(Spoken):
     """Points of (distortion, risk); lower is better for both."""
+
+    words = "report.frontier:describe_frontier"
 
     problem: Problem
     points: list[dict[str, Any]]

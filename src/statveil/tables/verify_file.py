@@ -10,6 +10,7 @@ from typing import Any
 from statveil.contradictions import contradictions
 from statveil.errors import FileError, StatveilError
 from statveil.planning import Plan
+from statveil.spoken import Spoken
 from statveil.tables.card import VERSION, card_path, make_card, plan_of, read_card
 from statveil.tables.files import open_table
 from statveil.tables.hashing import hash_file
@@ -21,8 +22,10 @@ __all__ = ["Check", "Verified", "verify_file"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verified:
+class Verified(Spoken):
     """All checks of a table against its card."""
+
+    words = "report.verification:describe_verification"
 
     checks: tuple[Check, ...]
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import statveil as sv
-from statveil.report.text import describe_plan
+from statveil.report.plan import describe_plan
 
 NUMBER = r"([-+0-9.e]+)"
 
