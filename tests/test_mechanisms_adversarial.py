@@ -90,7 +90,7 @@ def test_an_attacker_that_learns_from_draws_meets_the_stated_risk_and_never_more
 
     def draw(seed):
         theta = plan.problem.box.axes[parameter].ppf(rng.random(trials))
-        released = plan.apply(seed=seed, **{parameter: theta}).released[parameter]
+        released = plan.apply(secret_seed=seed, **{parameter: theta}).released[parameter]
         return released, plan.problem.secret_of({parameter: theta})
 
     (seen, known), (shown, hidden) = draw(11), draw(12)
@@ -175,7 +175,7 @@ def test_no_release_is_farther_than_the_stated_distortion(made, name):
     theta = np.concatenate([np.linspace(axis.low, axis.high, 5001), edges, np.nextafter(edges, axis.low)])
     mean = {"p": lambda p: (1 - p) / p}.get(parameter, lambda value: value)
     worst = max(
-        np.max(np.abs(mean(plan.apply(seed=seed, **{parameter: theta}).released[parameter]) - mean(theta)))
+        np.max(np.abs(mean(plan.apply(secret_seed=seed, **{parameter: theta}).released[parameter]) - mean(theta)))
         for seed in range(4)
     )
     coarse = 4 * np.spacing(max(abs(axis.low), abs(axis.high))) * 16
@@ -226,8 +226,8 @@ def test_seeds_give_independent_chances_to_every_parameter_and_every_seed(made):
     index = plan.mechanism.choices.index(cell)
     theta = 0.5 * (plan.mechanism.edges[index] + plan.mechanism.edges[index + 1])
     repeated = np.full(4000, theta)
-    one, two = (plan.apply(seed=seed, mean=repeated).released["mean"] for seed in (5, 6))
-    assert np.array_equal(one, plan.apply(seed=5, mean=repeated).released["mean"])
+    one, two = (plan.apply(secret_seed=seed, mean=repeated).released["mean"] for seed in (5, 6))
+    assert np.array_equal(one, plan.apply(secret_seed=5, mean=repeated).released["mean"])
     for release, share in cell:
         value = plan.mechanism.released[release]
         sd = math.sqrt(share * (1 - share) / len(repeated))

@@ -116,7 +116,7 @@ def test_a_loaded_plan_says_and_does_the_same(name):
     assert loaded.problem == plan.problem
     assert loaded.to_json() == plan.to_json()
     drawn = plan.problem.sample(300, np.random.default_rng(3))
-    one_way, other = plan.apply(seed=5, **drawn), loaded.apply(seed=5, **drawn)
+    one_way, other = plan.apply(secret_seed=5, **drawn), loaded.apply(secret_seed=5, **drawn)
     assert np.array_equal(one_way.secret, other.secret)
     for parameter, released in one_way.released.items():
         assert np.array_equal(released, other.released[parameter])

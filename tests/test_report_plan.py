@@ -68,7 +68,7 @@ def test_the_commands_print_on_the_safe_side(cli, tmp_path):
 
 def moved(plan, draws=20_000):
     params = plan.problem.sample(draws, np.random.default_rng(4))
-    done = plan.apply(params, seed=7)
+    done = plan.apply(params, secret_seed=7)
     return float(np.max(np.abs(done.secret - plan.problem.secret_of(params))))
 
 

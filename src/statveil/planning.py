@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -198,20 +199,29 @@ class Plan(Spoken):
         return self.mechanism.randomised
 
     def apply(
-        self, params: Mapping[str, ArrayLike] | None = None, /, *, seed: int | None = None, **named: ArrayLike
+        self,
+        params: Mapping[str, ArrayLike] | None = None,
+        /,
+        *,
+        secret_seed: int | None = None,
+        seed: int | None = None,
+        **named: ArrayLike,
     ) -> Applied:
         """The paper's online phase: parameters in, released parameters out, of any shape.
 
-        They are given by name, as keywords or as one mapping; a mapping serves names that no keyword can have, such as
-        a category called ``seed``. A publicly known parameter may be left out. A randomised plan needs a ``seed``,
-        which must stay secret: who knows it, or sees several releases of the same parameter, learns more than the plan
-        says.
+        They are given by name, as one mapping or as keywords; a mapping serves names that no keyword can have, such as
+        a category called ``seed``. A publicly known parameter may be left out. A randomised plan needs a
+        ``secret_seed``: who knows it, or sees several releases of the same parameter, learns more than the plan says.
+        (``seed`` is its former name: elsewhere a seed is what repeats a run, and need not be secret.)
         """
+        if seed is not None:
+            warnings.warn("plan.apply(seed=) is called secret_seed now.", DeprecationWarning, stacklevel=2)
+            secret_seed = seed if secret_seed is None else secret_seed
         given = checked_parameters(self.problem, _together(params, named))
         chance = None
-        if self.randomised and seed is not None:
+        if self.randomised and secret_seed is not None:
             # a stream of its own, apart from those that redraw rows
-            source = np.random.SeedSequence(check_seed(seed), spawn_key=(1,))
+            source = np.random.SeedSequence(check_seed(secret_seed), spawn_key=(1,))
             chance = np.random.default_rng(source).random(next(iter(given.values())).shape)
         released = self.mechanism.release(given, chance)
         return Applied(released=released, secret=self.problem.secret_of(released))

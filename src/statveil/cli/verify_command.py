@@ -24,6 +24,6 @@ def command(table: str, as_json: bool) -> None:
     if as_json:
         echo_json(found.to_json())
     else:
-        echo(f"{table}:\n{describe(found)}")
+        echo(describe(found))
     if not found.ok:
         sys.exit(1)

@@ -10,4 +10,4 @@ __all__ = ["describe_verification"]
 def describe_verification(found: Verified) -> str:
     """One line for each check, and the verdict."""
     lines = [f"{'ok ' if check.ok else 'NOT'} {check.name:<10} {check.says}" for check in found.checks]
-    return "\n".join([*lines, f"The table {'agrees' if found.ok else 'does NOT agree'} with its card."])
+    return "\n".join([*lines, f"{found.table} {'agrees' if found.ok else 'does NOT agree'} with its card."])

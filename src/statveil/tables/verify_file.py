@@ -28,6 +28,8 @@ class Verified(Spoken):
     words = "report.verification:describe_verification"
 
     checks: tuple[Check, ...]
+    table: str = "The table"
+    """Its path, as it was given."""
 
     @property
     def ok(self) -> bool:
@@ -67,12 +69,12 @@ def verify_file(path: str | os.PathLike[str]) -> Verified:
     ]
     checks.append(_card(card, plan))
     if not same:  # a damaged file can upset the engine, and the answer is known
-        return Verified(checks=tuple(checks))
+        return Verified(checks=tuple(checks), table=str(path))
     try:
         checks += content_checks(open_table(place), plan, card)
     except StatveilError as error:
         checks.append(Check(name="column", ok=False, says=str(error)))
-    return Verified(checks=tuple(checks))
+    return Verified(checks=tuple(checks), table=str(path))
 
 
 _STOPPED = "A release to this name was stopped half way; a new run of 'statveil release' to it puts the old pair back."
