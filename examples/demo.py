@@ -15,8 +15,8 @@ from rich.console import Console
 
 import statveil as sv
 from statveil.report.before_after import before_after
+from statveil.report.plan import describe_plan
 from statveil.report.terminal import tradeoff
-from statveil.report.text import describe_plan
 
 TABLE = Path(__file__).with_name("latency.csv")
 

@@ -414,7 +414,7 @@ def _belief(axis: Spec) -> Any:
     if kind == "known":
         return axis["value"]
     if kind == "table":
-        return sv.Table(axis["values"], axis["weights"])
+        return sv.Tabulated(axis["values"], axis["weights"])
     if kind == "lipschitz":
         return sv.Lipschitz(axis["low"], axis["high"], axis["floor"], axis["slope"])
     if kind == "elicited":

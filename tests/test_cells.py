@@ -56,12 +56,15 @@ def test_a_randomised_release_needs_chance_and_is_repeated_by_its_seed():
     with pytest.raises(ProblemError, match="secret randomness"):
         plan.apply(p=0.5)
     values = np.full(500, 0.5)
-    one, two = (plan.apply(seed=7, p=values).released["p"] for _ in range(2))
+    one, two = (plan.apply(secret_seed=7, p=values).released["p"] for _ in range(2))
     assert np.array_equal(one, two)
     assert len(np.unique(one)) > 1
-    assert not np.array_equal(one, plan.apply(seed=8, p=values).released["p"])
+    assert not np.array_equal(one, plan.apply(secret_seed=8, p=values).released["p"])
     with pytest.raises(ProblemError, match="whole number"):
-        plan.apply(seed=-1, p=0.5)
+        plan.apply(secret_seed=-1, p=0.5)
+    with pytest.warns(DeprecationWarning, match="secret_seed"):
+        former = plan.apply(seed=7, p=values)
+    assert np.array_equal(former.released["p"], one)
 
 
 def test_possible_releases_and_the_nearest_one():

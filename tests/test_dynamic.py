@@ -57,7 +57,7 @@ def table(values, weights):
         u = t - x[k]
         return (mass[k] + w[k] * u + (w[k + 1] - w[k]) / (x[k + 1] - x[k]) * u * u / 2) / mass[-1]
 
-    return Belief(sv.Table(list(values), list(weights)), float(x[0]), float(x[-1]), cdf, tuple(x[1:-1]))
+    return Belief(sv.Tabulated(list(values), list(weights)), float(x[0]), float(x[-1]), cdf, tuple(x[1:-1]))
 
 
 def bumps(low, high, weights):

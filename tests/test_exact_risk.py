@@ -399,7 +399,7 @@ def test_one_parameter_densities(bin, eps):
     axes = {
         "normal": (sv.Density("normal", (100, 30), low=0, high=200), 0.0, 200.0, normal_cdf(100, 30)),
         "sharp": (sv.Density("normal", (101.3, 4), low=0, high=200), 0.0, 200.0, normal_cdf(101.3, 4)),
-        "table": (sv.Table(KNOTS, HEIGHTS), 0.0, 200.0, table_cdf(KNOTS, HEIGHTS)),
+        "table": (sv.Tabulated(KNOTS, HEIGHTS), 0.0, 200.0, table_cdf(KNOTS, HEIGHTS)),
     }
     low, high, cdf, _ = elicited(40.0, 160.0, 0.9, "plain")
     axes["elicited"] = (sv.Elicited(40, 160, 0.9), low, high, cdf)
@@ -445,13 +445,13 @@ DENSITIES = {
         lambda m, s: bell(60, 40)(m) * bell(20, 9)(s),
     ),
     "table sigma": (
-        {"mu": (0.0, 200.0), "sigma": sv.Table([1, 11, 31, 51], [0.5, 2.0, 0.3, 0.3])},
+        {"mu": (0.0, 200.0), "sigma": sv.Tabulated([1, 11, 31, 51], [0.5, 2.0, 0.3, 0.3])},
         (0, 200),
         (1, 51),
         lambda m, s: np.interp(s, [1, 11, 31, 51], [0.5, 2.0, 0.3, 0.3]),
     ),
     "table mu": (
-        {"mu": sv.Table(KNOTS, HEIGHTS), "sigma": (1.0, 51.0)},
+        {"mu": sv.Tabulated(KNOTS, HEIGHTS), "sigma": (1.0, 51.0)},
         (0, 200),
         (1, 51),
         lambda m, s: np.interp(m, KNOTS, HEIGHTS),

@@ -21,7 +21,7 @@ def question(family, secret, eps, distance="w1", **axes):
     return sv.Problem(family=family, prior=sv.Box(**axes), secret=secret, tolerance=eps, distance=distance)
 
 
-HILLS = sv.Table([1, 2, 3, 5, 7, 9], [0.2, 1, 0.1, 0.1, 1, 0.2])
+HILLS = sv.Tabulated([1, 2, 3, 5, 7, 9], [0.2, 1, 0.1, 0.1, 1, 0.2])
 PROBLEMS = {
     "geometric mean": (question(sv.Geometric(), sv.Mean(), 0.1, p=(0.1, 0.9)), 120, "free"),
     "geometric mean on the grid": (question(sv.Geometric(), sv.Mean(), 0.1, p=(0.1, 0.9)), 120, "grid"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -43,3 +45,21 @@ def test_public_names_are_sorted_and_exist():
     assert set(sv.__all__) <= set(dir(sv))
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = sv.nonsense
+
+
+def test_the_stub_types_every_public_name_from_where_it_lives():
+    stub = Path(sv.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    typed = {
+        name.asname: node.module
+        for node in ast.parse(stub).body
+        if isinstance(node, ast.ImportFrom)
+        for name in node.names
+    }
+    assert typed == {name: f"statveil.{module}" for name, module in sv._WHERE.items()}
+
+
+def test_the_former_name_of_a_prior_still_works_and_warns():
+    with pytest.warns(DeprecationWarning, match=r"sv\.Table is called sv\.Tabulated"):
+        former = sv.Table
+    assert former is sv.Tabulated
+    assert sv.Tabulated([0, 1], [1, 1]).to_json()["kind"] == "table"

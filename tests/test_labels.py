@@ -25,7 +25,7 @@ def shares(labels, first=0.4):
 
 def test_a_mapping_serves_names_that_are_no_keywords(plan):
     point = shares(AWKWARD[:4])
-    done = plan.apply(point, seed=3)
+    done = plan.apply(point, secret_seed=3)
     assert sum(float(value) for value in done.released.values()) == pytest.approx(1)
     assert set(done.released) == set(AWKWARD[:4])
     plan.check(point)

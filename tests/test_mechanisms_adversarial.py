@@ -90,7 +90,7 @@ def test_an_attacker_that_learns_from_draws_meets_the_stated_risk_and_never_more
 
     def draw(seed):
         theta = plan.problem.box.axes[parameter].ppf(rng.random(trials))
-        released = plan.apply(seed=seed, **{parameter: theta}).released[parameter]
+        released = plan.apply(secret_seed=seed, **{parameter: theta}).released[parameter]
         return released, plan.problem.secret_of({parameter: theta})
 
     (seen, known), (shown, hidden) = draw(11), draw(12)
@@ -175,7 +175,7 @@ def test_no_release_is_farther_than_the_stated_distortion(made, name):
     theta = np.concatenate([np.linspace(axis.low, axis.high, 5001), edges, np.nextafter(edges, axis.low)])
     mean = {"p": lambda p: (1 - p) / p}.get(parameter, lambda value: value)
     worst = max(
-        np.max(np.abs(mean(plan.apply(seed=seed, **{parameter: theta}).released[parameter]) - mean(theta)))
+        np.max(np.abs(mean(plan.apply(secret_seed=seed, **{parameter: theta}).released[parameter]) - mean(theta)))
         for seed in range(4)
     )
     coarse = 4 * np.spacing(max(abs(axis.low), abs(axis.high))) * 16
@@ -226,8 +226,8 @@ def test_seeds_give_independent_chances_to_every_parameter_and_every_seed(made):
     index = plan.mechanism.choices.index(cell)
     theta = 0.5 * (plan.mechanism.edges[index] + plan.mechanism.edges[index + 1])
     repeated = np.full(4000, theta)
-    one, two = (plan.apply(seed=seed, mean=repeated).released["mean"] for seed in (5, 6))
-    assert np.array_equal(one, plan.apply(seed=5, mean=repeated).released["mean"])
+    one, two = (plan.apply(secret_seed=seed, mean=repeated).released["mean"] for seed in (5, 6))
+    assert np.array_equal(one, plan.apply(secret_seed=5, mean=repeated).released["mean"])
     for release, share in cell:
         value = plan.mechanism.released[release]
         sd = math.sqrt(share * (1 - share) / len(repeated))
@@ -393,7 +393,7 @@ def test_a_very_narrow_belief_has_a_plan():
 def test_a_peak_inside_a_wide_table_is_counted(method):
     """Half of the belief sits in a peak of width 1 in a range of 100,000, which nodes would step over."""
     s = 40_000.123
-    table = sv.Table([0, s, s + 0.5, s + 1, 1e5], [1, 1, 2e5, 1, 1])
+    table = sv.Tabulated([0, s, s + 0.5, s + 1, 1e5], [1, 1, 2e5, 1, 1])
     problem = sv.Problem(
         family=sv.Gaussian(), prior=sv.Box(mu=table, sigma=(2, 33)), secret=sv.Quantile(0.9), tolerance=0.5
     )

@@ -254,7 +254,7 @@ def test_an_audit_finds_the_plans_risk_and_no_more(plan, column):
 
 
 def test_the_words_of_a_plan_say_what_its_headline_does_not(plan):
-    from statveil.report.text import describe_plan
+    from statveil.report.plan import describe_plan
 
     text = describe_plan(plan)
     assert "efficiency" in text

@@ -17,7 +17,7 @@ def peaks(centres, half, low, high):
     for centre in centres:
         values += [centre - half, centre, centre + half]
         weights += [0.0, 1.0, 0.0]
-    return sv.Table([*values, high], [*weights, 0.0])
+    return sv.Tabulated([*values, high], [*weights, 0.0])
 
 
 def mean_of(axis, tolerance, **known):
@@ -116,7 +116,7 @@ def test_no_plan_states_less_than_a_blind_guess(monkeypatch):
     ("mu", "sigma"),
     [
         (sv.Density("normal", (50, 5), low=0, high=100), sv.Density("normal", (4, 1), low=1, high=8)),
-        (sv.Density("cauchy", (40, 0.5), low=0, high=100), sv.Table([1, 2, 2.1, 5], [0, 1, 7, 0])),
+        (sv.Density("cauchy", (40, 0.5), low=0, high=100), sv.Tabulated([1, 2, 2.1, 5], [0, 1, 7, 0])),
         (peaks([20, 50, 80], 0.5, 0, 100), sv.Density("normal", (4, 1), low=1, high=8)),
     ],
 )

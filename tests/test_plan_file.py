@@ -73,7 +73,7 @@ ASKED = {
     "categorical": (share(["a", "b", "c"], 1), {"max_risk": 0.3}),
     "categorical with unicode labels": (share(UNICODE, "東京 都"), {"max_risk": 0.3}),
     "density": (one(sv.Density("normal", (50, 20), low=0, high=100)), {"max_risk": 0.3}),
-    "table": (one(sv.Table([0, 30, 100], [0, 1, 0.2])), {"max_risk": 0.3}),
+    "table": (one(sv.Tabulated([0, 30, 100], [0, 1, 0.2])), {"max_risk": 0.3}),
     "elicited": (one(sv.Elicited(20, 70, 0.9)), {"max_risk": 0.3}),
     "elicited above zero": (gaussian(sv.Std(), mu=20, sigma=sv.Elicited(5, 20, 0.8)), {"bin": 6}),
     "lipschitz": (one(sv.Lipschitz(0, 100, 0.005, 0.0001)), {"max_risk": 0.4}),
@@ -116,7 +116,7 @@ def test_a_loaded_plan_says_and_does_the_same(name):
     assert loaded.problem == plan.problem
     assert loaded.to_json() == plan.to_json()
     drawn = plan.problem.sample(300, np.random.default_rng(3))
-    one_way, other = plan.apply(seed=5, **drawn), loaded.apply(seed=5, **drawn)
+    one_way, other = plan.apply(secret_seed=5, **drawn), loaded.apply(secret_seed=5, **drawn)
     assert np.array_equal(one_way.secret, other.secret)
     for parameter, released in one_way.released.items():
         assert np.array_equal(released, other.released[parameter])

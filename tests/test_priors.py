@@ -30,10 +30,10 @@ CONTINUOUS: dict[str, Axis] = {
     "student": sv.Density("student", (3.0, 0.0, 1.0), low=-4.0, high=4.0),
     "beta": sv.Density("beta", (2.0, 3.0, 0.0, 200.0), low=0.0, high=200.0),
     "frozen": sv.Density(stats.gamma(3.0, scale=2.0), low=0.5, high=20.0),
-    "table": sv.Table([0.0, 1.0, 4.0, 5.0], [1.0, 3.0, 0.5, 2.0]),
-    "table with a gap": sv.Table([0.0, 1.0, 2.0, 3.0, 4.0], [0.0, 2.0, 0.0, 0.0, 1.0]),
-    "table that rises from zero": sv.Table([0.0, 2.0], [0.0, 1.0]),
-    "table that falls to zero": sv.Table([0.0, 2.0], [1.0, 0.0]),
+    "table": sv.Tabulated([0.0, 1.0, 4.0, 5.0], [1.0, 3.0, 0.5, 2.0]),
+    "table with a gap": sv.Tabulated([0.0, 1.0, 2.0, 3.0, 4.0], [0.0, 2.0, 0.0, 0.0, 1.0]),
+    "table that rises from zero": sv.Tabulated([0.0, 2.0], [0.0, 1.0]),
+    "table that falls to zero": sv.Tabulated([0.0, 2.0], [1.0, 0.0]),
     "lipschitz": sv.Lipschitz(0.0, 10.0, 0.05, 0.02),
     "lipschitz without a floor": sv.Lipschitz(0.0, 10.0, 0.0, 0.1),
     "lipschitz that cannot reach its floor": sv.Lipschitz(0.0, 10.0, 0.01, 0.001),
@@ -280,9 +280,9 @@ def test_table(steps, weights, u):
     heights = [w if w > 1e-3 else 0.0 for w in weights[: len(values)]]
     if max(heights) == 0:
         with pytest.raises(sv.ProblemError, match="not all zero"):
-            sv.Table(values, heights)
+            sv.Tabulated(values, heights)
         return
-    axis = sv.Table(values, heights)
+    axis = sv.Tabulated(values, heights)
     assert mass(axis, axis.low, axis.high) == pytest.approx(1.0, abs=1e-7)
     x = float(axis.ppf(u))
     assert axis.low <= x <= axis.high
@@ -312,7 +312,7 @@ def test_normal_densities_cut_anywhere(centre, spread, low, width, u):
 def test_the_same_range_drawn_from_a_problem():
     problem = sv.Problem(
         family=sv.Gaussian(),
-        prior=sv.Box(mu=sv.Elicited(50, 150, 0.9), sigma=sv.Table([1, 2, 3], [0, 1, 0])),
+        prior=sv.Box(mu=sv.Elicited(50, 150, 0.9), sigma=sv.Tabulated([1, 2, 3], [0, 1, 0])),
         secret=sv.Mean(),
         tolerance=1,
     )

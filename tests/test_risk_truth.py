@@ -66,7 +66,7 @@ def test_bins_of_the_length_cut_the_lines_of_one_end(robust):
     assert plan.risk_kind == "exact"
 
 
-@pytest.mark.parametrize("axis", [(50.0, 52.0), sv.Table([50, 50.5, 52], [1, 2, 0]), student(1.5, 51, 0.2, 50, 52)])
+@pytest.mark.parametrize("axis", [(50.0, 52.0), sv.Tabulated([50, 50.5, 52], [1, 2, 0]), student(1.5, 51, 0.2, 50, 52)])
 def test_bins_of_the_length_under_densities(axis):
     plan = sv.plan(problem(sv.Uniform(), sv.Quantile(1), 0.1, low=(0.0, 50.0), high=axis), bin=2.0, slope=0.0)
     truth = brute_force.risk(plan, lines=1600, nodes=301)
@@ -195,7 +195,7 @@ def beliefs(draw):
                 sv.Density("laplace", (centre, spread), low=0, high=100),
                 sv.Density("lognormal", (0.8, 0, centre), low=0, high=100),
                 sv.Density("beta", (1 + spread / 10, 3, 0, 100), low=0, high=100),
-                sv.Table([0, centre, min(99.9, centre + spread / 9), 100], [1, 0, 7, 1]),
+                sv.Tabulated([0, centre, min(99.9, centre + spread / 9), 100], [1, 0, 7, 1]),
             ]
         )
     )
@@ -232,7 +232,7 @@ def test_combs_of_one_parameter_are_never_below_the_truth(axis, tolerance, windo
     [
         (sv.Density("cauchy", (61.2, 0.07), low=0, high=100), 4.0, 3.0),
         (student(1.1, 37.2, 0.1, 0, 100), 2.0, 5.0),
-        (sv.Table([0, 40, 40.2, 100], [1, 0, 7, 1]), 2.0, 4.0),
+        (sv.Tabulated([0, 40, 40.2, 100], [1, 0, 7, 1]), 2.0, 4.0),
         (sv.Density("beta", (2, 5, 0, 100), low=0, high=100), 4.0, 5.0),
     ],
 )
@@ -277,7 +277,7 @@ CASES = {
         sv.Gaussian(),
         sv.Quantile(0.9),
         1.0,
-        {"mu": sv.Table([0, 20, 80, 200], [1, 3, 0, 2]), "sigma": sv.Table([1, 3, 5, 20], [0, 3, 1, 1])},
+        {"mu": sv.Tabulated([0, 20, 80, 200], [1, 3, 0, 2]), "sigma": sv.Tabulated([1, 3, 5, 20], [0, 3, 1, 1])},
         3,
     ),
     "q30, uniform and t": (
@@ -298,7 +298,7 @@ CASES = {
         sv.ShiftedExponential(),
         sv.Quantile(0.6),
         0.4,
-        {"scale": sv.Table([1, 2, 2.2, 9], [0, 3, 0, 1]), "shift": (0, 30)},
+        {"scale": sv.Tabulated([1, 2, 2.2, 9], [0, 3, 0, 1]), "shift": (0, 30)},
         3,
     ),
 }

@@ -46,7 +46,7 @@ PLANS = {
         problem(sv.Gaussian(), sv.Std(), 0.5, mu=sv.Elicited(10, 90, 0.9), sigma=sv.Elicited(5, 20, 0.9)), max_risk=0.3
     ),
     "gaussian table": lambda: sv.plan(
-        problem(sv.Gaussian(), sv.Mean(), 1.0, mu=sv.Table([0, 20, 80, 200], [1, 3, 0, 2]), sigma=(1, 5)), bin=9.0
+        problem(sv.Gaussian(), sv.Mean(), 1.0, mu=sv.Tabulated([0, 20, 80, 200], [1, 3, 0, 2]), sigma=(1, 5)), bin=9.0
     ),
     "shifted mean": lambda: sv.plan(problem(sv.ShiftedExponential(), sv.Mean(), 1.0, **SHIFTED), max_risk=0.2),
     "shifted std": lambda: sv.plan(problem(sv.ShiftedExponential(), sv.Std(), 1.0, **SHIFTED), max_risk=0.3),

@@ -1,97 +1,68 @@
 """Share a table while hiding a summary statistic of a column, with an exact limit on how well anyone can guess it."""
 
-from __future__ import annotations
-
 import importlib
-from typing import TYPE_CHECKING, Any
+import warnings
+from typing import Any
 
 __version__ = "0.1.0"
 
-if TYPE_CHECKING:
-    from statveil.auditing.audit import Audit, audit
-    from statveil.comparing.compare import Comparison, compare
-    from statveil.design.frontier import frontier
-    from statveil.errors import (
-        ColumnError,
-        FileError,
-        PlanFileError,
-        ProblemError,
-        StatveilError,
-        StructureError,
-        TableError,
-        TargetError,
-    )
-    from statveil.plan_file import load_plan, save_plan
-    from statveil.planning import Plan, limits, plan, simulate
-    from statveil.problem.families.binomial import Binomial
-    from statveil.problem.families.categorical import Categorical
-    from statveil.problem.families.custom import Custom
-    from statveil.problem.families.exponential import Exponential
-    from statveil.problem.families.gaussian import Gaussian
-    from statveil.problem.families.geometric import Geometric
-    from statveil.problem.families.location import Location
-    from statveil.problem.families.poisson import Poisson
-    from statveil.problem.families.shifted_exponential import ShiftedExponential
-    from statveil.problem.families.uniform import Uniform
-    from statveil.problem.prior import Box, Simplex
-    from statveil.problem.priors.density import Density
-    from statveil.problem.priors.elicited import Elicited
-    from statveil.problem.priors.flat import Flat
-    from statveil.problem.priors.known import Known
-    from statveil.problem.priors.lipschitz import Lipschitz
-    from statveil.problem.priors.table import Table
-    from statveil.problem.problem import Problem
-    from statveil.problem.secrets.fraction import Fraction
-    from statveil.problem.secrets.function import Function
-    from statveil.problem.secrets.mean import Mean
-    from statveil.problem.secrets.quantile import Quantile
-    from statveil.problem.secrets.std import Std
-    from statveil.problem.structure import Structure
-    from statveil.tables.inspection import inspect
-    from statveil.tables.release import Release, release
-    from statveil.tables.release_file import release_file
-    from statveil.tables.verify_file import verify_file
-
 _WHERE = {
+    "Applied": "planning",
+    "Attacker": "auditing.attacker",
     "Audit": "auditing.audit",
     "Binomial": "problem.families.binomial",
     "Box": "problem.prior",
     "Categorical": "problem.families.categorical",
+    "Check": "tables.verify_content",
     "ColumnError": "errors",
+    "ColumnReport": "tables.inspection",
     "Comparison": "comparing.points",
     "Custom": "problem.families.custom",
     "Density": "problem.priors.density",
     "Elicited": "problem.priors.elicited",
     "Exponential": "problem.families.exponential",
+    "Family": "problem.family",
     "FileError": "errors",
+    "Finding": "auditing.audit",
     "Flat": "problem.priors.flat",
     "Fraction": "problem.secrets.fraction",
+    "Frontier": "design.frontier",
     "Function": "problem.secrets.function",
     "Gaussian": "problem.families.gaussian",
     "Geometric": "problem.families.geometric",
+    "Inspection": "tables.inspection",
     "Known": "problem.priors.known",
+    "Limits": "planning",
     "Lipschitz": "problem.priors.lipschitz",
     "Location": "problem.families.location",
+    "LocationScale": "problem.location_scale",
     "Mean": "problem.secrets.mean",
+    "Mechanism": "mechanisms.mechanism",
+    "Ordinal": "problem.ordinal",
     "Plan": "planning",
     "PlanFileError": "errors",
     "Poisson": "problem.families.poisson",
     "Problem": "problem.problem",
     "ProblemError": "errors",
     "Quantile": "problem.secrets.quantile",
+    "Rate": "simulation",
     "Release": "tables.release",
+    "Reproduced": "reproducing.run",
+    "Secret": "problem.secret",
     "ShiftedExponential": "problem.families.shifted_exponential",
     "Simplex": "problem.prior",
     "StatveilError": "errors",
     "Std": "problem.secrets.std",
     "Structure": "problem.structure",
     "StructureError": "errors",
-    "Table": "problem.priors.table",
     "TableError": "errors",
+    "Tabulated": "problem.priors.tabulated",
     "TargetError": "errors",
     "Uniform": "problem.families.uniform",
+    "Verified": "tables.verify_file",
     "audit": "auditing.audit",
     "compare": "comparing.compare",
+    "describe": "spoken",
     "frontier": "design.frontier",
     "inspect": "tables.inspection",
     "limits": "planning",
@@ -99,66 +70,24 @@ _WHERE = {
     "plan": "planning",
     "release": "tables.release",
     "release_file": "tables.release_file",
+    "reproduce": "reproducing.run",
     "save_plan": "plan_file",
     "simulate": "planning",
     "verify_file": "tables.verify_file",
 }
-"""Where each public name lives: loaded on first use, so that importing statveil costs next to nothing."""
+"""Where each public name lives: loaded on first use, so that importing statveil costs next to nothing. The only list of
+public names; ``__init__.pyi`` gives them their types, and a test holds the two together."""
 
-__all__ = [
-    "Audit",
-    "Binomial",
-    "Box",
-    "Categorical",
-    "ColumnError",
-    "Comparison",
-    "Custom",
-    "Density",
-    "Elicited",
-    "Exponential",
-    "FileError",
-    "Flat",
-    "Fraction",
-    "Function",
-    "Gaussian",
-    "Geometric",
-    "Known",
-    "Lipschitz",
-    "Location",
-    "Mean",
-    "Plan",
-    "PlanFileError",
-    "Poisson",
-    "Problem",
-    "ProblemError",
-    "Quantile",
-    "Release",
-    "ShiftedExponential",
-    "Simplex",
-    "StatveilError",
-    "Std",
-    "Structure",
-    "StructureError",
-    "Table",
-    "TableError",
-    "TargetError",
-    "Uniform",
-    "audit",
-    "compare",
-    "frontier",
-    "inspect",
-    "limits",
-    "load_plan",
-    "plan",
-    "release",
-    "release_file",
-    "save_plan",
-    "simulate",
-    "verify_file",
-]
+_FORMER = {"Table": "Tabulated"}
+"""Names from before, which still work and warn: ``Table`` is a prior, in a library about tables."""
+
+__all__ = sorted(_WHERE)
 
 
 def __getattr__(name: str) -> Any:
+    if name in _FORMER:
+        warnings.warn(f"sv.{name} is called sv.{_FORMER[name]} now.", DeprecationWarning, stacklevel=2)
+        return __getattr__(_FORMER[name])
     if name not in _WHERE:
         raise AttributeError(f"module 'statveil' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"statveil.{_WHERE[name]}"), name)

@@ -9,7 +9,7 @@ from statveil.numeric import Array
 from statveil.problem.axis import Axis
 from statveil.problem.location_scale import Form, LocationScale
 from statveil.problem.prior import Simplex
-from statveil.problem.priors.table import Table
+from statveil.problem.priors.tabulated import Tabulated
 from statveil.problem.problem import Problem
 from statveil.theory.bins import Bins
 from statveil.theory.one_parameter import line
@@ -109,7 +109,7 @@ def _flat_pair(problem: Problem, first: float, second: float) -> float:
     spread = float(values[-1] - values[0])
     values = values[np.concatenate([[True], np.diff(values) > 1e-12 * spread])]
     low, high = chord(across, secret, np.roll(across, -1), np.roll(secret, -1), values)
-    belief = Table(values.tolist(), np.maximum(high - low, 0.0).tolist())
+    belief = Tabulated(values.tolist(), np.maximum(high - low, 0.0).tolist())
     return _whole(belief, belief.low, belief.high, 2 * problem.tolerance)
 
 

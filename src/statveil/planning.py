@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,6 +28,7 @@ from statveil.problem.parameters import checked_parameters
 from statveil.problem.problem import Problem
 from statveil.published import published_bound
 from statveil.simulation import Rate, play
+from statveil.spoken import Spoken
 from statveil.theory.gamma import gamma, least_distortion, least_risk
 
 __all__ = [
@@ -60,12 +62,16 @@ class Applied:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Spoken):
     """What no mechanism can beat."""
+
+    words = "report.limits:describe_limits"
 
     gamma: float
     lower_bound: float
     bound_on: str
+    distance: str = "w1"
+    """In what distortion is measured."""
 
     def to_json(self) -> dict[str, Any]:
         """The numbers for scripts."""
@@ -73,7 +79,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Spoken):
     """A mechanism with its guarantee, made without data; it can be published.
 
     Parameters
@@ -102,6 +108,8 @@ class Plan:
     risk_without_release : float or None
         P(a guess hits that knows the prior alone), rounded up: what the release adds is what lies above it.
     """
+
+    words = "report.plan:describe_plan"
 
     problem: Problem
     mechanism: Mechanism
@@ -185,20 +193,29 @@ class Plan:
         return self.mechanism.randomised
 
     def apply(
-        self, params: Mapping[str, ArrayLike] | None = None, /, *, seed: int | None = None, **named: ArrayLike
+        self,
+        params: Mapping[str, ArrayLike] | None = None,
+        /,
+        *,
+        secret_seed: int | None = None,
+        seed: int | None = None,
+        **named: ArrayLike,
     ) -> Applied:
         """The paper's online phase: parameters in, released parameters out, of any shape.
 
-        They are given by name, as keywords or as one mapping; a mapping serves names that no keyword can have, such as
-        a category called ``seed``. A publicly known parameter may be left out. A randomised plan needs a ``seed``,
-        which must stay secret: who knows it, or sees several releases of the same parameter, learns more than the plan
-        says.
+        They are given by name, as one mapping or as keywords; a mapping serves names that no keyword can have, such as
+        a category called ``seed``. A publicly known parameter may be left out. A randomised plan needs a
+        ``secret_seed``: who knows it, or sees several releases of the same parameter, learns more than the plan says.
+        (``seed`` is its former name: elsewhere a seed is what repeats a run, and need not be secret.)
         """
+        if seed is not None:
+            warnings.warn("plan.apply(seed=) is called secret_seed now.", DeprecationWarning, stacklevel=2)
+            secret_seed = seed if secret_seed is None else secret_seed
         given = checked_parameters(self.problem, _together(params, named))
         chance = None
-        if self.randomised and seed is not None:
+        if self.randomised and secret_seed is not None:
             # a stream of its own, apart from those that redraw rows
-            source = np.random.SeedSequence(check_seed(seed), spawn_key=(1,))
+            source = np.random.SeedSequence(check_seed(secret_seed), spawn_key=(1,))
             chance = np.random.default_rng(source).random(next(iter(given.values())).shape)
         released = self.mechanism.release(given, chance)
         return Applied(released=released, secret=self.problem.secret_of(released))
@@ -461,9 +478,10 @@ def limits(problem: Problem, *, max_risk: float | None = None, max_distortion: f
     goal = target(max_risk=max_risk, max_distortion=max_distortion)
     constant = gamma(problem)
     if isinstance(goal, MaxDistortion):
-        return Limits(gamma=constant, lower_bound=least_risk(constant, problem.tolerance, goal.value), bound_on="risk")
+        bound = least_risk(constant, problem.tolerance, goal.value)
+        return Limits(gamma=constant, lower_bound=bound, bound_on="risk", distance=problem.distance)
     bound = least_distortion(constant, problem.tolerance, goal.value)
-    return Limits(gamma=constant, lower_bound=bound, bound_on="distortion")
+    return Limits(gamma=constant, lower_bound=bound, bound_on="distortion", distance=problem.distance)
 
 
 def simulate(

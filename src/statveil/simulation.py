@@ -19,6 +19,7 @@ from statveil.numbers import number
 from statveil.numeric import Array
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
+from statveil.spoken import Spoken
 
 __all__ = ["Rate", "play", "proportion_interval"]
 
@@ -30,8 +31,10 @@ _MOST_TRIALS = 10_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rate:
+class Rate(Spoken):
     """How often the attacker hit, with a confidence interval that covers 0 and 1 too."""
+
+    words = "report.rate:describe_rate"
 
     rate: float
     low: float

@@ -29,6 +29,8 @@ FILE = Path(__file__).with_name("behaviour.json")
 SEED = 20_261_115
 ROWS = 300
 FORMATS = ("t.parquet", "t.csv", "t.csv.gz", "t.tsv", "t.arrow", "t.xlsx", "t")
+_tabulated = sv.Tabulated if "Tabulated" in sv.__all__ else sv.Table  # its name in trees from before
+
 ENGINES = ("numpy", "list", "polars", "lazy", "pandas", "arrow", "duckdb")
 
 
@@ -81,7 +83,7 @@ def problems() -> Iterator[tuple[str, sv.Problem, dict[str, Any]]]:
     )
     axes: dict[str, Any] = {
         "normal": "10:200~normal(100,30)",
-        "table": sv.Table([10, 60, 90, 200], [1, 5, 1, 0.5]),
+        "table": _tabulated([10, 60, 90, 200], [1, 5, 1, 0.5]),
         "lipschitz": sv.Lipschitz(10, 200, slope=1e-5, floor=0.004),
         "between": "between(60,120,0.8)",
     }

@@ -25,6 +25,7 @@ from statveil.errors import ProblemError, TableError, unknown_name
 from statveil.numbers import number
 from statveil.planning import Plan
 from statveil.problem.structure import Structure
+from statveil.spoken import Spoken
 from statveil.tables.blocks import Array
 from statveil.tables.record import read_record, shuffled_by
 from statveil.tables.shuffling import shuffled_order
@@ -86,8 +87,10 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Audit:
+class Audit(Spoken):
     """All findings, the most harmful first. Private."""
+
+    words = "report.audit:describe_audit"
 
     findings: tuple[Finding, ...]
     distances: dict[str, Any]

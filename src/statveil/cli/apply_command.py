@@ -27,7 +27,7 @@ def command(plan_file: str, at: str, seed: int | None, as_json: bool) -> None:
             "this plan releases at random: give --seed N with a number that stays secret, and use it only once for a "
             "column ('statveil release' draws its own)."
         )
-    done = plan.apply(point, seed=seed)
+    done = plan.apply(point, secret_seed=seed)
     released = {name: float(value) for name, value in done.released.items()}
     if as_json:
         echo_json({"released": released, "secret": float(done.secret)})

@@ -11,6 +11,7 @@ from statveil.cli.parsing import parse_knowledge
 from statveil.cli.progress import shown
 from statveil.cli.terminal import echo
 from statveil.plan_file import load_plan
+from statveil.spoken import describe
 
 __all__ = ["command"]
 
@@ -58,7 +59,7 @@ def command(
     Exit code 0 says that none does: where the audit stays undecided, the verdict and a line on standard error say so.
     """
     from statveil.auditing.audit import audit
-    from statveil.report.audit import audit_page, describe_audit
+    from statveil.report.audit import audit_page
 
     structure, records, releases = parse_knowledge(known)
     with shown() as progress:
@@ -81,7 +82,7 @@ def command(
     if as_json:
         echo_json(found.to_json())
     else:
-        echo(describe_audit(found))
+        echo(describe(found))
         if output is not None:
             echo(f"Written to {output} (private).")
     if found.verdict == "undecided":

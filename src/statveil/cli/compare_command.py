@@ -11,6 +11,7 @@ from statveil.cli.parsing import parse_family, parse_number, parse_priors, parse
 from statveil.cli.progress import shown
 from statveil.cli.terminal import echo
 from statveil.errors import ProblemError
+from statveil.spoken import describe
 
 __all__ = ["command"]
 
@@ -69,7 +70,7 @@ def command(
 ) -> None:
     """Attackers' errors and distortions of our mechanisms and the alternatives on one column. PRIVATE."""
     from statveil.comparing.compare import compare
-    from statveil.report.comparison import check_output, describe_comparison, save_comparison
+    from statveil.report.comparison import check_output, save_comparison
 
     if output is not None:
         check_output(output, table, overwrite=overwrite)
@@ -95,7 +96,7 @@ def command(
     if as_json:
         echo_json(found.to_json())
         return
-    echo(describe_comparison(found))
+    echo(describe(found))
     if output is not None:
         echo(f"Written to {output} (private).")
 

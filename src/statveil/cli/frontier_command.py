@@ -12,7 +12,7 @@ from statveil.cli.terminal import echo
 from statveil.design.frontier import frontier
 from statveil.planning import METHODS
 from statveil.report.chart import check_suffix, save_frontier
-from statveil.rounding import shown_up
+from statveil.spoken import describe
 
 __all__ = ["command"]
 
@@ -53,11 +53,4 @@ def command(
     if output is not None:
         echo(f"Written to {output}.")
         return
-    shown = found.points[:: max(1, len(found.points) // 30)]
-    echo(
-        f"{'method':<13}{'distortion':>14}{'risk':>10}{'cells':>8}   (lower is better for both; --json has all points)"
-    )
-    for point in shown:
-        cells = "-" if point["grid"] is None else point["grid"]
-        distortion, risk = shown_up(point["distortion"]), shown_up(point["risk"], 4)
-        echo(f"{point['method']:<13}{distortion:>14}{risk:>10}{cells:>8}")
+    echo(describe(found))

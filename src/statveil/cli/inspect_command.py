@@ -7,6 +7,7 @@ import click
 from statveil.cli.options import Once, echo_json, json_option
 from statveil.cli.progress import shown
 from statveil.cli.terminal import echo
+from statveil.spoken import describe
 
 __all__ = ["command"]
 
@@ -17,7 +18,6 @@ __all__ = ["command"]
 @json_option
 def command(table: str, column: str | None, as_json: bool) -> None:
     """Structure of a table's columns, families that fit, and what would leak. PRIVATE: not for publication."""
-    from statveil.report.inspection import describe_inspection
     from statveil.tables.inspection import inspect
 
     with shown() as progress:
@@ -25,4 +25,4 @@ def command(table: str, column: str | None, as_json: bool) -> None:
     if as_json:
         echo_json(found.to_json())
         return
-    echo(describe_inspection(found))
+    echo(describe(found))

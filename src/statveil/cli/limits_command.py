@@ -10,7 +10,7 @@ from statveil.cli.options import Once, echo_json, json_option, problem_from, pro
 from statveil.cli.parsing import parse_number
 from statveil.cli.terminal import echo
 from statveil.planning import limits
-from statveil.rounding import shown_down
+from statveil.spoken import describe
 
 __all__ = ["command"]
 
@@ -30,9 +30,5 @@ def command(max_risk: str | None, max_distortion: str | None, as_json: bool, **o
     )
     if as_json:
         echo_json(found.to_json())
-    elif found.bound_on == "distortion":
-        echo(f"Any mechanism with this risk has a distortion above {shown_down(found.lower_bound)}.")
-        echo(f"gamma = {found.gamma:.10g} ({problem.distance} per unit of the secret, halved)")
     else:
-        echo(f"Any mechanism with this distortion has a risk of at least {shown_down(found.lower_bound)}.")
-        echo(f"gamma = {found.gamma:.10g} ({problem.distance} per unit of the secret, halved)")
+        echo(describe(found))

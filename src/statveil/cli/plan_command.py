@@ -15,7 +15,7 @@ from statveil.cli.terminal import echo
 from statveil.errors import PlanFileError
 from statveil.plan_file import dump_plan, load_plan, save_plan
 from statveil.planning import METHODS, plan
-from statveil.report.text import describe_plan
+from statveil.spoken import describe
 
 __all__ = ["command"]
 
@@ -64,7 +64,7 @@ def command(
     if as_json:
         echo(json.dumps(json.loads(dump_plan(made)), indent=2, ensure_ascii=False))
         return
-    echo(describe_plan(made))
+    echo(describe(made))
     if output is not None:
         echo(f"Written to {output}.")
 

@@ -9,6 +9,7 @@ from statveil.cli.progress import shown
 from statveil.cli.stopping import stoppable
 from statveil.cli.terminal import echo
 from statveil.plan_file import load_plan
+from statveil.spoken import describe
 
 __all__ = ["command"]
 
@@ -65,11 +66,11 @@ def command(
             protect=[plan_file],
             progress=progress,
         )
-    notes = list(done.notes)
+    warned = []
     if seed is not None:
-        notes.append("Made with a test seed, which anyone can guess: not for publication.")
+        warned.append("Made with a test seed, which anyone can guess: not for publication.")
     elif (plan.randomised or shuffle or plan.release_mode.random) and record is None:
-        notes.append("No --record was kept: another release of this column would draw anew, and two can be averaged.")
+        warned.append("No --record was kept: another release of this column would draw anew, and two can be averaged.")
     card = str(card_path(done.table))
     if as_json:
         echo_json(
@@ -84,16 +85,13 @@ def command(
                 "distortion": plan.distortion,
                 "shuffled": shuffle,
                 "accepted": [leak["name"] for leak in done.card["accepted_leaks"]],
-                "notes": notes,
+                "notes": [*done.notes, *warned],
             }
         )
         return
-    echo(f"{target}: column {column!r} released, mode {plan.mode}.")
-    echo(f"  {done.card['guarantee']['says']}")
-    for leak in done.card["accepted_leaks"]:
-        echo(f"  accepted leak {leak['name']}: {leak['says']}")
+    echo(describe(done))
     echo(f"  card    {card} (public: publish it with the table)")
     if record is not None:
         echo(f"  record  {record} (private: keep it, never share it)")
-    for note in notes:
+    for note in warned:
         echo(f"  note    {note}")

@@ -9,7 +9,8 @@ from statveil.cli.parsing import parse_number
 from statveil.cli.terminal import echo
 from statveil.plan_file import load_plan
 from statveil.planning import simulate
-from statveil.rounding import shown_down, shown_up
+from statveil.rounding import shown_up
+from statveil.spoken import describe
 
 __all__ = ["command"]
 
@@ -28,8 +29,4 @@ def command(plan_file: str, trials: int, seed: int | None, confidence: str, as_j
     if as_json:
         echo_json(found.to_json())
         return
-    echo(f"The best attacker hit in {found.rate:.4%} of {found.trials:,} trials")
-    echo(
-        f"({found.confidence:.1%} interval {shown_down(found.low, 5)} to {shown_up(found.high, 5)}); the plan says "
-        f"{shown_up(plan.risk, 5)}."
-    )
+    echo(f"{describe(found)}; the plan says {shown_up(plan.risk, 5)}.")

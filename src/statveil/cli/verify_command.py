@@ -8,6 +8,7 @@ import click
 
 from statveil.cli.options import Once, echo_json, json_option
 from statveil.cli.terminal import echo
+from statveil.spoken import describe
 
 __all__ = ["command"]
 
@@ -23,8 +24,6 @@ def command(table: str, as_json: bool) -> None:
     if as_json:
         echo_json(found.to_json())
     else:
-        for check in found.checks:
-            echo(f"{'ok ' if check.ok else 'NOT'} {check.name:<10} {check.says}")
-        echo(f"{table} {'agrees' if found.ok else 'does NOT agree'} with its card.")
+        echo(describe(found))
     if not found.ok:
         sys.exit(1)

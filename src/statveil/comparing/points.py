@@ -11,6 +11,7 @@ import numpy as np
 from statveil.auditing.audit import PRIVATE
 from statveil.numbers import positive
 from statveil.problem.problem import Problem
+from statveil.spoken import Spoken
 
 __all__ = ["Comparison", "Line"]
 
@@ -38,7 +39,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Comparison:
+class Comparison(Spoken):
     """Our mechanisms beside the alternatives on one column. Private.
 
     Attributes
@@ -57,6 +58,8 @@ class Comparison:
     notes : tuple of str
         What was not stated and what was taken instead.
     """
+
+    words = "report.comparison:describe_comparison"
 
     column: str
     rows: int

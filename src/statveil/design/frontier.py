@@ -16,6 +16,7 @@ from statveil.design.treatment import treatment
 from statveil.errors import ProblemError, TargetError, unknown_name
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
+from statveil.spoken import Spoken
 from statveil.theory.gamma import gamma, least_risk
 from statveil.theory.one_parameter import line
 
@@ -25,8 +26,10 @@ _MOST_POINTS = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frontier:
+class Frontier(Spoken):
     """Points of (distortion, risk); lower is better for both."""
+
+    words = "report.frontier:describe_frontier"
 
     problem: Problem
     points: list[dict[str, Any]]

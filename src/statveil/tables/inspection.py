@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from statveil.errors import ColumnError, StatveilError
+from statveil.spoken import Spoken
 from statveil.tables.blocks import Array
 from statveil.tables.files import TableFile, open_table
 from statveil.tables.fit import Fit, fits
@@ -70,8 +71,10 @@ class ColumnReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inspection:
+class Inspection(Spoken):
     """What was found in a table. Private."""
+
+    words = "report.inspection:describe_inspection"
 
     columns: tuple[ColumnReport, ...]
 

@@ -271,7 +271,7 @@ def _estimate(plan: Plan, column: str, measured: Measured, statistic: float) -> 
 def _apply(plan: Plan, column: str, params: dict[str, float], seed: int) -> Applied:
     """The mechanism; a column outside the prior is an error that names the side and never the value."""
     try:
-        return plan.apply(params, seed=seed)
+        return plan.apply(params, secret_seed=seed)
     except OutsidePriorError as error:
         raise ColumnError(
             f"column {column!r} lies outside the stated prior: {outside(plan.problem, error)} {error.why}"

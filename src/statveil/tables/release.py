@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar, overload
 
 from statveil.errors import ProblemError
 from statveil.planning import Plan
+from statveil.spoken import Spoken
 from statveil.tables.card import make_card
 from statveil.tables.frames import open_frame
 from statveil.tables.frames.frame import mapped
@@ -21,7 +22,7 @@ Table = TypeVar("Table")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
+class Release(Spoken):
     """A released table with what belongs to it.
 
     Attributes
@@ -35,6 +36,8 @@ class Release:
     notes : tuple of str
         What the holder should know before publishing: what of a file was not carried over, and warnings.
     """
+
+    words = "report.release:describe_release"
 
     table: Any
     card: dict[str, Any]

@@ -10,6 +10,7 @@ from typing import Any
 from statveil.contradictions import contradictions
 from statveil.errors import FileError, StatveilError
 from statveil.planning import Plan
+from statveil.spoken import Spoken
 from statveil.tables.card import VERSION, card_path, make_card, plan_of, read_card
 from statveil.tables.files import open_table
 from statveil.tables.hashing import hash_file
@@ -21,10 +22,14 @@ __all__ = ["Check", "Verified", "verify_file"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verified:
+class Verified(Spoken):
     """All checks of a table against its card."""
 
+    words = "report.verification:describe_verification"
+
     checks: tuple[Check, ...]
+    table: str = "The table"
+    """Its path, as it was given."""
 
     @property
     def ok(self) -> bool:
@@ -64,12 +69,12 @@ def verify_file(path: str | os.PathLike[str]) -> Verified:
     ]
     checks.append(_card(card, plan))
     if not same:  # a damaged file can upset the engine, and the answer is known
-        return Verified(checks=tuple(checks))
+        return Verified(checks=tuple(checks), table=str(path))
     try:
         checks += content_checks(open_table(place), plan, card)
     except StatveilError as error:
         checks.append(Check(name="column", ok=False, says=str(error)))
-    return Verified(checks=tuple(checks))
+    return Verified(checks=tuple(checks), table=str(path))
 
 
 _STOPPED = "A release to this name was stopped half way; a new run of 'statveil release' to it puts the old pair back."

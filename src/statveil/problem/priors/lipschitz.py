@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from statveil.errors import ProblemError
 from statveil.numbers import number
 from statveil.problem.axis import Axis, check_finite_range
-from statveil.problem.priors.table import Table
+from statveil.problem.priors.tabulated import Tabulated
 
 __all__ = ["Lipschitz"]
 
@@ -63,13 +63,13 @@ class Lipschitz(Axis):
         return self.floor + math.sqrt(2 * self.slope * max(0.0, 1 - self.floor * self.width))
 
     @cached_property
-    def steepest(self) -> Table:
+    def steepest(self) -> Tabulated:
         """The member that falls from the peak at the upper end with the full slope, down to the floor."""
         start = max(self.floor, self.peak - self.slope * self.width)
         bend = self.high - (self.peak - start) / self.slope if self.slope else self.low
         if bend <= self.low:
-            return Table([self.low, self.high], [start, self.peak])
-        return Table([self.low, bend, self.high], [start, start, self.peak])
+            return Tabulated([self.low, self.high], [start, self.peak])
+        return Tabulated([self.low, bend, self.high], [start, start, self.peak])
 
     def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
         return self.steepest.pdf(x)

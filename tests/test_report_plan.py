@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import statveil as sv
-from statveil.report.text import describe_plan
+from statveil.report.plan import describe_plan
 
 NUMBER = r"([-+0-9.e]+)"
 
@@ -68,7 +68,7 @@ def test_the_commands_print_on_the_safe_side(cli, tmp_path):
 
 def moved(plan, draws=20_000):
     params = plan.problem.sample(draws, np.random.default_rng(4))
-    done = plan.apply(params, seed=7)
+    done = plan.apply(params, secret_seed=7)
     return float(np.max(np.abs(done.secret - plan.problem.secret_of(params))))
 
 

@@ -14,14 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from statveil.errors import ProblemError
 from statveil.problem.axis import Axis, check_finite_range
 
-__all__ = ["Table"]
+__all__ = ["Tabulated"]
 
 
 @dataclass(frozen=True, init=False)
-class Table(Axis):
+class Tabulated(Axis):
     """Density proportional to ``weights`` at ``values``, linear in between.
 
-    >>> float(Table([0, 1, 2], [0, 1, 0]).cdf(1.0))
+    >>> float(Tabulated([0, 1, 2], [0, 1, 0]).cdf(1.0))
     0.5
     """
 

@@ -1,0 +1,48 @@
+"""Results speak: printed, or shown in a notebook, a result is the text that a person wants."""
+
+from __future__ import annotations
+
+import html
+import importlib
+import re
+from typing import Any, ClassVar
+
+__all__ = ["Spoken", "describe", "harmless"]
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters but tab and line end, marks that turn the direction of writing, lone surrogates."""
+
+
+def harmless(text: str) -> str:
+    r"""The text with control characters spelled out as in JSON: a name cannot clear the screen or rewrite a line.
+
+    >>> print(harmless("a" + chr(27) + "[2Jb"))
+    a\u001b[2Jb
+    """
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+class Spoken:
+    """A result with words of its own; ``repr`` stays the value."""
+
+    __slots__ = ()
+    words: ClassVar[str]
+    """Where its words are: ``module:function``. By name, for the words lie above the values that they describe."""
+
+    def __str__(self) -> str:
+        return describe(self)
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return f"<pre>{html.escape(describe(self))}</pre>"
+
+
+def describe(result: Any) -> str:
+    """A plan, limits, rate, frontier, release, audit, inspection, comparison or verification in plain words.
+
+    The same text as ``print(result)`` and as the command line prints.
+    """
+    if not isinstance(result, Spoken):
+        raise TypeError(f"nothing to say of {type(result).__name__}; give a result of statveil, such as a plan.")
+    module, _, function = result.words.partition(":")
+    return harmless(str(getattr(importlib.import_module(f"statveil.{module}"), function)(result)))
