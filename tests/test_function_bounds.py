@@ -173,7 +173,7 @@ RESTING = [
 
 @pytest.mark.parametrize(("function", "method"), RESTING)
 def test_functions_that_rest_between_the_points_of_a_grid(function, method):
-    """Was 0.0734 for 0.0833, 0.0712 for 0.0870, 0.0569 for 0.0612 (twice) and for 0.0595; the last one held, as exact."""
+    """Was 0.0734 for 0.0833, 0.0712 for 0.0870, 0.0569 for 0.0612 (twice) and for 0.0595; the last was called exact."""
     eps = 2.05 * STEP
     plan = sv.plan(asked(function, eps), max_distortion=0.8, method=method, grid=GRID)
     check_never_below(function, plan, eps)
