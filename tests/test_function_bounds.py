@@ -165,7 +165,7 @@ RESTING = [
     (small_steps, "comb"),
     (small_steps, "layered-comb"),
     (nearly_steps, "comb"),
-    (nearly_steps, "optimal"),
+    pytest.param(nearly_steps, "optimal", marks=pytest.mark.slow),
     (steps_on_one_side, "layered"),
     (rests_amid_steps, "layered"),
 ]
