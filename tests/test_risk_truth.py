@@ -16,6 +16,7 @@ from scipy import stats
 import brute_force
 import statveil as sv
 from statveil import accounting
+from statveil.mechanisms.partition import Partition
 from statveil.planning import Plan
 
 SAFE = 1 - 1e-8
@@ -317,6 +318,29 @@ def test_two_parameters_are_never_below_the_truth(name, method):
     # lines on a grid are good for a part in a few thousand
     assert truth * (1 - 1e-3) <= plan.risk <= truth * (1 + 3e-3)
     assert plan.risk_kind == "numerical"
+
+
+@pytest.mark.parametrize(
+    ("family", "secret", "axes", "kind"),
+    [
+        (sv.Poisson(), sv.Mean(), {"rate": (2, 30)}, "exact"),
+        (sv.Exponential(), sv.Quantile(0.9), {"scale": (20, 200)}, "exact"),
+        (sv.Poisson(), sv.Std(), {"rate": (2, 30)}, "numerical"),
+        (sv.Geometric(), sv.Mean(), {"p": (0.05, 0.5)}, "numerical"),
+        (sv.Binomial(trials=20), sv.Std(), {"p": (0.1, 0.9)}, "numerical"),
+    ],
+)
+def test_windows_that_were_searched_for_are_not_called_exact(family, secret, axes, kind):
+    """One bin over the whole range: its best window, on a grid of starts, is not above what is stated."""
+    asked = problem(family, secret, 0.1, **axes)
+    (name, (low, high)) = next(iter(axes.items()))
+    at = np.linspace(low, high, 400_001)
+    values = np.sort(asked.secret_of({name: at}))
+    reached = float(np.max(np.searchsorted(values, values + 0.2, side="right") - np.arange(len(values)))) / len(at)
+    mechanism = Partition(parameter=name, edges=(low, high), released=(0.5 * (low + high),))
+    found = accounting.risk(asked, mechanism)
+    assert found.kind == kind
+    assert found.value == pytest.approx(reached, abs=2e-5)
 
 
 def test_scaling_is_numerical_and_plain_ranges_are_exact():

@@ -3,6 +3,9 @@
 Parameters are drawn from the prior and released; the attacker knows the problem and the mechanism, sees the
 release, works out what it leaves open, and guesses. Only the mechanism, the secret and the prior are used,
 never the accounting, so that the two can disagree.
+
+Between the nodes of a piece the posterior counts as linear, so the attacker is the best one for beliefs that are
+smooth on that scale and a weaker one for narrower peaks: a rate below the stated risk proves less there.
 """
 
 from __future__ import annotations

@@ -65,6 +65,15 @@ class Curve:
         """Whether the secret only rises or only falls."""
         return not self.turns
 
+    @property
+    def straight(self) -> bool:
+        """Whether a secret with a formula is linear: it is at a few uneven places only if it is everywhere."""
+        if self.turns or self.rough:
+            return False
+        share = np.array([0.0, 0.013, 0.11, 0.29, 0.47, 0.62, 0.83, 0.97, 1.0])
+        at = np.asarray(self.value(self.low + (self.high - self.low) * share), dtype=np.float64)
+        return bool(np.all(np.abs(at - (at[0] + (at[-1] - at[0]) * share)) <= 1e-13 * np.abs(at).max()))
+
 
 def curve(
     value: Callable[[Array], Array],

@@ -1,4 +1,4 @@
-"""Exact risk of any bins of one parameter."""
+"""Risk of any bins of one parameter: exact for a straight secret, else by a search for the best window of each bin."""
 
 from __future__ import annotations
 

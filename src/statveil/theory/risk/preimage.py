@@ -1,4 +1,4 @@
-"""Exact cost of one bin: the largest mass that one guess catches.
+"""Cost of one bin: the largest mass that one guess catches, searched for.
 
 A guess y + eps wins on the whole pre-image of [y, y + 2 eps] inside the bin. Where the secret turns inside
 the bin that pre-image may be several intervals; the paper's contiguous window misses all but one of them.
