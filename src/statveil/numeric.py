@@ -8,10 +8,21 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Index", "bisected", "halved", "zoomed"]
+from statveil.rounding import REL_TOL
+
+__all__ = ["Array", "Index", "bisected", "halved", "whole_parts", "zoomed"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
+
+
+def whole_parts(ratio: Array) -> Array:
+    """:func:`~statveil.rounding.tolerant_floor` of many ratios at once.
+
+    >>> np.floor(np.array([0.3 / 0.1, 2.5])).tolist(), whole_parts(np.array([0.3 / 0.1, 2.5])).tolist()
+    ([2.0, 2.0], [3.0, 2.0])
+    """
+    return np.floor(ratio + REL_TOL * np.maximum(1.0, np.abs(ratio)))
 
 
 def halved(

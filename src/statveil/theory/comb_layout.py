@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from statveil.errors import ProblemError
-from statveil.numeric import Array
+from statveil.numeric import Array, whole_parts
 from statveil.rounding import REL_TOL, tolerant_floor
 
 __all__ = ["STRETCH", "Layout", "cost", "knots", "layout", "longest_class", "mean_cost", "most_teeth"]
@@ -67,7 +67,7 @@ def layout(length: ArrayLike, teeth: int, extent: float, window: float) -> Layou
     if teeth == 1:
         return Layout(count=np.ones(line.shape), block=line, spacing=line, rest=np.zeros(line.shape))
     widest = extent / (teeth - 1)
-    n = _whole(line / (teeth * window))
+    n = whole_parts(line / (teeth * window))
     even = (n >= 1) & (line <= n * teeth * widest * (1 + REL_TOL))
     ragged = (n >= 1) & ~even & (line - n * extent < (n + 1) * window)
     count = np.where(even | ragged, n, n + 1)
@@ -89,7 +89,7 @@ def cost(length: ArrayLike, teeth: int, extent: float, window: float, attacker: 
     found = layout(line, teeth, extent, window)
     comb = found.spacing > 0
     with np.errstate(over="ignore"):
-        held = _whole(attacker / np.where(comb, found.spacing, 1.0)) + 1  # rounded up: against ourselves
+        held = whole_parts(attacker / np.where(comb, found.spacing, 1.0)) + 1  # rounded up: against ourselves
         caught = np.where(comb, held * found.spacing, attacker)
     blocks = found.count * np.minimum(found.block, caught)
     return np.asarray(np.minimum(blocks + np.minimum(found.rest, attacker), line))
@@ -152,11 +152,6 @@ def longest_class(low: float, high: float, teeth: int, extent: float, window: fl
     # linear between knots, and largest at the ends of a piece as seen from inside; never over the extent
     middle, later = spread(left + 0.5 * width), spread(left + 0.75 * width)
     return min(float(np.max(middle + 2 * np.abs(later - middle))), extent * (1 + REL_TOL))
-
-
-def _whole(ratio: Array) -> Array:
-    """Whole part of ratios, where a rounding error below a whole number is that number."""
-    return np.floor(ratio + REL_TOL * np.maximum(1.0, np.abs(ratio)))
 
 
 def _check(teeth: int, extent: float, window: float) -> None:

@@ -14,8 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from statveil.numeric import Array
-from statveil.rounding import REL_TOL
+from statveil.numeric import Array, whole_parts
 
 __all__ = ["least_cost", "least_cost_integral", "least_cost_mean", "teeth_of"]
 
@@ -23,7 +22,7 @@ __all__ = ["least_cost", "least_cost_integral", "least_cost_mean", "teeth_of"]
 def teeth_of(extent: ArrayLike, window: ArrayLike) -> Array:
     """K = floor(E/c) + 1, where a ratio a rounding error below a whole number is that number."""
     ratio = np.asarray(extent, dtype=np.float64) / np.asarray(window, dtype=np.float64)
-    return np.asarray(np.floor(ratio + REL_TOL * np.maximum(1.0, ratio)) + 1)
+    return np.asarray(whole_parts(ratio) + 1)
 
 
 def least_cost(length: ArrayLike, extent: ArrayLike, window: ArrayLike) -> Array:
