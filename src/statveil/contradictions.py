@@ -11,7 +11,7 @@ from statveil import accounting
 from statveil.baseline import risk_without_release
 from statveil.design.comb import KNIFE
 from statveil.design.treatment import mode_of, treatment
-from statveil.errors import StatveilError
+from statveil.errors import ProblemError, StatveilError
 from statveil.mechanisms.cells import Cells
 from statveil.mechanisms.comb import Comb
 from statveil.mechanisms.interval import Interval
@@ -24,8 +24,25 @@ from statveil.problem.problem import Problem
 from statveil.published import published_bound
 from statveil.theory.gamma import gamma
 from statveil.theory.limits import least_distortion
+from statveil.vouched import vouch_for, vouched
 
-__all__ = ["contradictions"]
+__all__ = ["contradictions", "refuse_contradictions"]
+
+
+def refuse_contradictions(plan: Plan) -> None:
+    """An error where a plan's numbers do not follow from its problem and mechanism; asked once of each plan.
+
+    Plans that :func:`statveil.plan` made or that were read from a file are known already.
+    """
+    if not isinstance(plan, Plan):
+        raise ProblemError(f"the first argument must be a plan made by sv.plan. Got {type(plan).__name__}.")
+    if vouched(plan):
+        return
+    if wrong := contradictions(plan):
+        raise ProblemError(
+            f"the plan was changed after it was made: {'; '.join(wrong)}. Make it anew with statveil.plan()."
+        )
+    vouch_for(plan)
 
 
 def contradictions(plan: Plan) -> list[str]:
@@ -52,11 +69,16 @@ def _contradictions(plan: Plan) -> list[str]:
         found.append("its distortion is not that of its mechanism")
     if not _covers(problem, mechanism):
         found.append("its bins do not cover the prior")
+    if not _shares(problem, mechanism):
+        found.append("it does not move the shares as one whole")
     found += _implausible(plan)
     if plan.robust_to is not None:
         worst = accounting.risk(problem, mechanism, tolerance=plan.robust_to[1])
-        if plan.robust_risk is None or not _borne_out(plan.robust_risk, worst, mechanism):
+        stated = plan.robust_risk
+        if stated is None or not _borne_out(stated, worst, mechanism) or not plan.risk <= stated <= 1:
             found.append("its risk within the tolerances that it is said to be robust to is another one")
+    elif plan.robust_risk is not None:
+        found.append("it has a risk within tolerances that it does not name")
     blind = plan.risk_without_release
     # both are rounded up, so a plan states the smaller one of them
     if blind is not None and abs(min(risk_without_release(problem), plan.risk) - blind) > 1e-6 * max(blind, 1e-9):
@@ -123,6 +145,23 @@ def _implausible(plan: Plan) -> list[str]:
     if not isinstance(plan.mechanism, _KINDS[plan.method]):
         found.append("its method does not make such mechanisms")
     return found
+
+
+def _shares(problem: Problem, mechanism: Mechanism) -> bool:
+    """Whether shares of categories stay shares: what one gains the others give alike, and none leaves 0 to 1."""
+    if isinstance(problem.prior, Box) or not isinstance(mechanism, Interval):
+        return True
+    names = [param.name for param in problem.family.params]
+    give = -1.0 / (len(names) - 1)
+    return (
+        len(mechanism.coordinate) == 1
+        and mechanism.keep == problem.support
+        and {*mechanism.direction} == {*names}
+        and all(
+            abs(move - (1.0 if name in mechanism.coordinate else give)) <= 1e-9
+            for name, move in mechanism.direction.items()
+        )
+    )
 
 
 def _covers(problem: Problem, mechanism: Mechanism) -> bool:

@@ -34,6 +34,7 @@ from statveil.published import published_bound
 from statveil.simulation import Rate, play
 from statveil.theory.gamma import gamma
 from statveil.theory.limits import least_distortion, least_risk
+from statveil.vouched import vouch_for
 
 __all__ = [
     "METHODS",
@@ -81,7 +82,7 @@ class Limits:
         return {"gamma": self.gamma, "lower_bound": self.lower_bound, "bound_on": self.bound_on}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True)
 class Plan:
     """A mechanism with its guarantee, made without data; it can be published.
 
@@ -388,7 +389,7 @@ def plan(
             f"the accounting contradicts itself: a risk of {value:.6g} needs a distortion of {limit:.6g}, and the plan "
             f"has {distorted:.6g}. No plan is made; please report this problem."
         )
-    return Plan(
+    made = Plan(
         problem=problem,
         mechanism=mechanism,
         method=chosen.method,
@@ -408,6 +409,7 @@ def plan(
         else max(value, _capped(accounting.risk(asked, mechanism).value, goal, mechanism)),
         risk_without_release=min(blind, value),  # both are rounded up, so the smaller one holds
     )
+    return vouch_for(made)
 
 
 def _together(params: Mapping[str, ArrayLike] | None, named: Mapping[str, ArrayLike]) -> dict[str, ArrayLike]:

@@ -8,7 +8,7 @@ import click
 
 from statveil.cli.options import Once, echo_json, grid_options, json_option, problem_from, problem_options
 from statveil.cli.progress import line_shown
-from statveil.cli.terminal import echo
+from statveil.cli.terminal import IN_PLACE, echo
 from statveil.design.frontier import FRONTIER_METHODS, frontier
 from statveil.report.chart import check_suffix, save_frontier
 from statveil.rounding import shown_up
@@ -46,6 +46,7 @@ def command(
         )
     if output is not None:
         save_frontier(found, output)
+        IN_PLACE.append(output)
     if as_json:
         echo_json(found.to_json())
         return

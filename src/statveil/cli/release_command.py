@@ -7,7 +7,7 @@ import click
 from statveil.cli.options import Once, echo_json, json_option
 from statveil.cli.progress import shown
 from statveil.cli.stopping import stoppable
-from statveil.cli.terminal import echo
+from statveil.cli.terminal import IN_PLACE, echo
 from statveil.plan_file import load_plan
 
 __all__ = ["command"]
@@ -66,12 +66,13 @@ def command(
             protect=[plan_file],
             progress=progress,
         )
+    card = str(card_path(done.table))
+    IN_PLACE.extend([str(done.table), card, *([] if record is None else [record])])
     notes = list(done.notes)
     if seed is not None:
         notes.append("Made with a test seed, which anyone can guess: not for publication.")
     elif (plan.randomised or shuffle or plan.mode in RANDOM_MODES) and record is None:
         notes.append("No --record was kept: another release of this column would draw anew, and two can be averaged.")
-    card = str(card_path(done.table))
     if as_json:
         echo_json(
             {

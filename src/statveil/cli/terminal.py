@@ -6,7 +6,10 @@ import re
 
 import click
 
-__all__ = ["echo", "harmless"]
+__all__ = ["IN_PLACE", "echo", "harmless"]
+
+IN_PLACE: list[str] = []
+"""What the running command has written for good: where its output then cannot be printed, the error says so."""
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters but tab and line end, marks that turn the direction of writing, lone surrogates."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from statveil.errors import StatveilError
+from statveil.errors import StatveilError, shortened
 from statveil.planning import Plan
 from statveil.problem.secrets.quantile import Quantile
 from statveil.tables.blocks import Array, Blocks
@@ -33,6 +33,9 @@ class Check:
     name: str
     ok: bool
     says: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "says", shortened(self.says))  # it may quote a card that someone wrote
 
 
 def content_checks(table: TableFile, plan: Plan, card: dict[str, Any]) -> Iterator[Check]:
