@@ -290,25 +290,22 @@ def test_a_lock_does_not_outlive_a_kill(cli, tmp_path):
 @pytest.mark.faults
 @pytest.mark.parametrize("trial", range(20))
 def test_two_runs_to_one_target_race(tmp_path, trial):
+    """Of two tables under one plan, or under two."""
     format = FORMATS[trial % len(FORMATS)]
-    sv.save_plan(PLAN, tmp_path / "plan.json")
+    plans = [PLAN, sv.plan(PLAN.problem, max_risk=0.4) if trial % 3 else PLAN]
     sources = [written(tmp_path / f"{seed}{format}", seed=seed) for seed in (1, 2)]
-    target, alone = tmp_path / f"out-{format}", []
-    for number, source in enumerate(sources):
-        sv.release_file(PLAN, source, tmp_path / f"alone{number}-{format}", column="x")
+    target, alone, runs = tmp_path / f"out-{format}", [], []
+    for number, (plan, source) in enumerate(zip(plans, sources, strict=True)):
+        sv.save_plan(plan, tmp_path / f"plan{number}.json")
+        sv.release_file(plan, source, tmp_path / f"alone{number}-{format}", column="x")
         alone.append(json.loads((tmp_path / f"alone{number}-{format}.card.json").read_text())["sha256"])
-    command = [sys.executable, "-c", "from statveil.cli.main import run; run()", "release", tmp_path / "plan.json"]
-    runs = []
-    for source in sources:
+    for number, source in enumerate(sources):
+        command = [sys.executable, "-c", "from statveil.cli.main import run; run()", "release"]
+        command += [tmp_path / f"plan{number}.json", source, target, "--column", "x", "--overwrite"]
+        if trial % 2 and not number:
+            command += ["--record", tmp_path / "r.json"]
         runs.append(
-            subprocess.Popen(
-                [*map(str, [*command, source, target]), "--column", "x", "--overwrite", "--record", tmp_path / "r.json"]
-                if trial % 2 and source == sources[0]
-                else [*map(str, [*command, source, target]), "--column", "x", "--overwrite"],
-                stderr=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                text=True,
-            )
+            subprocess.Popen([*map(str, command)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
         )
         time.sleep(0.02 * (trial % 5))
     said = [run.communicate(timeout=60)[1] for run in runs]
