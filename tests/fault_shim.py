@@ -1,6 +1,7 @@
 """Runs statveil's command line again and again in forked processes, each stopped at another step.
 
-A step is a call that makes, syncs, renames or removes something. Usage: python fault_shim.py, with one JSON object per
+A step is a call that makes, writes, syncs, renames or removes something; what the engine writes by itself is not seen.
+Usage: python fault_shim.py, with one JSON object per
 line on stdin (arguments, at, fault, where, exchange) and on stdout (code, steps, err). Everything is imported once, and
 the engine's threads start only after a fork.
 """
@@ -78,10 +79,20 @@ def wrap(steps, *, exchange):
     os.open = open_
     plain_open = io.open
 
+    class Watched(io.FileIO):
+        """What a Python file hands to the system, piece by piece."""
+
+        def write(self, data):
+            steps("write", self.fileno())
+            return super().write(data)
+
     def io_open(file, mode="r", *rest, **named):
-        if isinstance(file, int) or not set(mode) & set("wxa+"):
+        if not set(mode) & set("wxa+"):
             return plain_open(file, mode, *rest, **named)
-        steps("create", file)
+        if not isinstance(file, int):
+            steps("create", file)
+        if mode in ("wb", "xb"):
+            return io.BufferedWriter(Watched(file, mode))
         return plain_open(file, mode, *rest, **named)
 
     io.open = builtins.open = io_open

@@ -290,25 +290,22 @@ def test_a_lock_does_not_outlive_a_kill(cli, tmp_path):
 @pytest.mark.faults
 @pytest.mark.parametrize("trial", range(20))
 def test_two_runs_to_one_target_race(tmp_path, trial):
+    """Of two tables under one plan, or under two."""
     format = FORMATS[trial % len(FORMATS)]
-    sv.save_plan(PLAN, tmp_path / "plan.json")
+    plans = [PLAN, sv.plan(PLAN.problem, max_risk=0.4) if trial % 3 else PLAN]
     sources = [written(tmp_path / f"{seed}{format}", seed=seed) for seed in (1, 2)]
-    target, alone = tmp_path / f"out-{format}", []
-    for number, source in enumerate(sources):
-        sv.release_file(PLAN, source, tmp_path / f"alone{number}-{format}", column="x")
+    target, alone, runs = tmp_path / f"out-{format}", [], []
+    for number, (plan, source) in enumerate(zip(plans, sources, strict=True)):
+        sv.save_plan(plan, tmp_path / f"plan{number}.json")
+        sv.release_file(plan, source, tmp_path / f"alone{number}-{format}", column="x")
         alone.append(json.loads((tmp_path / f"alone{number}-{format}.card.json").read_text())["sha256"])
-    command = [sys.executable, "-c", "from statveil.cli.main import run; run()", "release", tmp_path / "plan.json"]
-    runs = []
-    for source in sources:
+    for number, source in enumerate(sources):
+        command = [sys.executable, "-c", "from statveil.cli.main import run; run()", "release"]
+        command += [tmp_path / f"plan{number}.json", source, target, "--column", "x", "--overwrite"]
+        if trial % 2 and not number:
+            command += ["--record", tmp_path / "r.json"]
         runs.append(
-            subprocess.Popen(
-                [*map(str, [*command, source, target]), "--column", "x", "--overwrite", "--record", tmp_path / "r.json"]
-                if trial % 2 and source == sources[0]
-                else [*map(str, [*command, source, target]), "--column", "x", "--overwrite"],
-                stderr=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                text=True,
-            )
+            subprocess.Popen([*map(str, command)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
         )
         time.sleep(0.02 * (trial % 5))
     said = [run.communicate(timeout=60)[1] for run in runs]
@@ -509,3 +506,160 @@ def test_files_called_partial_are_the_users(cli, tmp_path, name):
     release = ["release", tmp_path / "plan.json", source, tmp_path / "out.csv", "--column", "x"]
     assert cli(*release, "--record", tmp_path / "r.json")[0] == 0
     assert (tmp_path / name).read_text() == "mine"
+
+
+# --- what is left over -----------------------------------------------------------------------------------------
+def released_over_an_old_one(tmp_path, monkeypatch, *, journal_stays):
+    """A new pair in the place of an old one, and both pairs; the journal's removal may fail, as on a bad disk."""
+    first, second = written(tmp_path / "1t.csv"), written(tmp_path / "2t.csv", seed=2)
+    target = tmp_path / "out.csv"
+    sv.release_file(PLAN, first, target, column="x")
+    old = pair(target)
+    unlink = Path.unlink
+
+    def failing(self, **named):
+        if self.name == "journal":
+            raise OSError(5, "Input/output error")
+        unlink(self, **named)
+
+    with monkeypatch.context() as patch:
+        if journal_stays:
+            patch.setattr(Path, "unlink", failing)
+        sv.release_file(PLAN, second, target, column="x", overwrite=True)
+    assert pair(target) != old
+    assert (work_folder_of(target) / "journal").exists() == journal_stays
+    return second, target, old, pair(target)
+
+
+@pytest.mark.parametrize("gone", ["nothing", "card", "table", "both"])
+def test_a_journal_that_stays_takes_no_release_back(tmp_path, monkeypatch, gone):
+    """Whatever the owner does with the new pair later, the old one does not come back."""
+    source, target, old, new = released_over_an_old_one(tmp_path, monkeypatch, journal_stays=True)
+    card = target.with_name("out.csv.card.json")
+    for place in {"nothing": [], "card": [card], "table": [target], "both": [target, card]}[gone]:
+        place.unlink()
+    before = pair(target)
+    if before[0] is not None:
+        with pytest.raises(sv.StatveilError, match="exists and is kept"):
+            sv.release_file(PLAN, source, target, column="x")
+        assert pair(target) == before
+        assert before[0] == new[0]
+    else:
+        sv.release_file(PLAN, source, target, column="x")
+        assert pair(target)[0] == new[0]
+        assert sv.verify_file(target).ok
+    assert old[0] not in [content(path) for path in tmp_path.iterdir()]
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_table_of_the_owners_in_the_place_of_the_new_one_is_kept(tmp_path, monkeypatch):
+    source, target, _, _ = released_over_an_old_one(tmp_path, monkeypatch, journal_stays=True)
+    target.write_text("mine")
+    with pytest.raises(sv.StatveilError, match="exists and is kept"):
+        sv.release_file(PLAN, source, target, column="x")
+    assert target.read_text() == "mine"
+
+
+def test_what_a_kill_left_beside_the_record_goes_even_if_the_next_run_is_refused(cli, tmp_path):
+    source, target, record = written(tmp_path / "t.csv"), tmp_path / "out.csv", tmp_path / "rec.json"
+    sv.save_plan(PLAN, tmp_path / "plan.json")
+    release = ["release", tmp_path / "plan.json", source, target, "--column", "x", "--record", record]
+    assert cli(*release)[0] == 0
+    for left in ([], ["made-by-statveil"], ["made-by-statveil", "file"]):
+        work = work_folder_of(record)
+        work.mkdir()
+        for name in left:
+            (work / name).write_text("a seed")
+        code, _, err = cli(*release)
+        assert code == 2
+        assert "exists and is kept" in err
+        assert not work.exists(), left
+
+
+@pytest.mark.parametrize("call", ["mkdir", "open", "rename", "sync"])
+@pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=["full", "ctrl-c"])
+def test_a_run_that_fails_before_anything_is_in_place_leaves_nothing(tmp_path, monkeypatch, call, fault):
+    """A full disk or Ctrl-C while the work folder is made, and once the journal has its name."""
+    from statveil import disk
+
+    source, target = written(tmp_path / "t.csv"), tmp_path / "out.csv"
+    names = sorted(path.name for path in tmp_path.iterdir())
+    mkdir, opened, rename, sync = Path.mkdir, os.open, Path.rename, disk.sync
+    hit = []
+
+    def stop(name):
+        hit.append(name)
+        raise fault
+
+    def made(self, *given, **named):
+        mkdir(self, *given, **named)
+        if call == "mkdir" and isinstance(fault, KeyboardInterrupt):  # a signal is noticed after the call
+            stop(call)
+
+    def open_(path, flags, *rest, **named):
+        if call == "open" and flags & os.O_CREAT and Path(os.fsdecode(path)).name == "made-by-statveil":
+            stop(call)
+        return opened(path, flags, *rest, **named)
+
+    def renamed(self, to):
+        done = rename(self, to)
+        if call == "rename" and Path(to).name == "journal":
+            stop(call)
+        return done
+
+    def synced(path):
+        if call == "sync" and path == work_folder_of(target):
+            stop(call)
+        sync(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "mkdir", made)
+        patch.setattr(os, "open", open_)
+        patch.setattr(Path, "rename", renamed)
+        patch.setattr(disk, "sync", synced)
+        if call == "mkdir" and isinstance(fault, OSError):
+            patch.setattr(Path, "mkdir", lambda self, *given, **named: stop(call))
+        with pytest.raises((sv.StatveilError, KeyboardInterrupt)):
+            sv.release_file(PLAN, source, target, column="x")
+    assert hit == [call]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    sv.release_file(PLAN, source, target, column="x")
+    assert sv.verify_file(target).ok
+
+
+def test_ctrl_c_while_the_old_pair_is_removed_leaves_no_folder(tmp_path, monkeypatch):
+    source, target, _, _ = released_over_an_old_one(tmp_path, monkeypatch, journal_stays=False)
+    unlink, hit = Path.unlink, []
+
+    def stopped(self, **named):
+        unlink(self, **named)
+        if self.name.startswith("old.") and not hit:
+            hit.append(self)
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            sv.release_file(PLAN, source, target, column="x", overwrite=True)
+    assert hit
+    assert not list(tmp_path.glob(".*"))
+    assert sv.verify_file(target).ok
+
+
+@pytest.mark.parametrize("key", ["seed", "column_mean", "shuffled"])
+def test_a_record_that_was_changed_lends_no_seed(tmp_path, key):
+    """Two releases with two seeds can be averaged; nothing public tells that a seed is another one."""
+    source, record = written(tmp_path / "t.csv"), tmp_path / "r.json"
+    sv.release_file(PLAN, source, tmp_path / "1.csv", column="x", record=record, shuffle=True)
+    kept = json.loads(record.read_text())
+    changed = {**kept, key: "0" * 31 + "1" if key == "seed" else not kept.get(key)}
+    record.write_text(json.dumps(changed))
+    with pytest.raises(sv.StatveilError, match=r"changed after it was made|another order"):
+        sv.release_file(PLAN, source, tmp_path / "2.csv", column="x", record=record, shuffle=True)
+    assert not (tmp_path / "2.csv").exists()
+    # as it was, in another layout too, and as earlier versions wrote it
+    earlier = {name: value for name, value in kept.items() if name != "record_sha256"}
+    for number, content_ in enumerate((dict(reversed(kept.items())), earlier)):
+        record.write_text(json.dumps(content_))
+        sv.release_file(PLAN, source, tmp_path / f"again{number}.csv", column="x", record=record, shuffle=True)
+        assert content(tmp_path / f"again{number}.csv") == content(tmp_path / "1.csv")

@@ -1,5 +1,6 @@
 """Hostile input to every command: one sentence and exit code 2, within 30 seconds and 1 GiB."""
 
+import gzip
 import json
 import os
 import random
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from statveil.cli.main import run
+from statveil.errors import StatveilError
 
 MEMORY, SECONDS = 1 << 30, 30
 ESCAPE = "\x1b[2J\x1b]0;owned\x07"
@@ -284,3 +286,208 @@ def test_a_declared_step_that_the_mechanism_does_not_move_by_is_refused(place, t
     plan["problem"]["known"]["step"] = step
     (tmp_path / "plan.json").write_text(json.dumps(plan))
     one_sentence(statveil("apply", tmp_path / "plan.json", "--at", "mean=100", cwd=place), "declared steps")
+
+
+# --- what others wrote is never repeated at length -----------------------------------------------------------
+LONG = "n" * 200_000
+WORDS = "no words " * 20_000
+
+
+@pytest.mark.parametrize("long", [DIGITS, LONG, WORDS], ids=["digits", "name", "words"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["@"],
+        ["plan", "--family", "@"],
+        ["plan", *ASK, "--max-risk", "x@"],
+        ["plan", *ASK, "--max-risk", "0.2", "--@", "1"],
+        ["plan", *ASK[:2], "--prior", "@=0:200", *ASK[4:], "--max-risk", "0.2"],
+        ["plan", *ASK[:2], "--prior", "mean=@:x", *ASK[4:], "--max-risk", "0.2"],
+        ["plan", *ASK[:4], "--secret", "@", "--tolerance", "1", "--max-risk", "0.2"],
+        ["plan", *ASK, "--max-risk", "0.2", "--known", "@=1"],
+        ["plan", "--family", "categorical", "--labels", "a,b=@", "--secret", "fraction:a", "--tolerance", "0.1"],
+        ["limits", "--family", "categorical", "--labels", "a,b", "--secret", "fraction:@", "--tolerance", "0.1"],
+        ["apply", "plan.json", "--at", "@=1"],
+        ["apply", "@", "--at", "mean=1"],
+        ["release", "plan.json", "in.csv", "two.csv", "--column", "@"],
+        ["release", "plan.json", "in.csv", "two.csv", "--column", "v", "--accept", "@"],
+        ["release", "plan.json", "in.csv", "@.csv", "--column", "v"],
+        ["inspect", "@.csv"],
+        ["verify", "@"],
+    ],
+    ids=" ".join,
+)
+def test_long_values_are_cut_in_every_message(place, monkeypatch, capsys, arguments, long):
+    monkeypatch.chdir(place)
+    monkeypatch.setattr(sys, "argv", ["statveil", *(one.replace("@", long) for one in arguments)])
+    with pytest.raises(SystemExit) as ended:
+        run()
+    said = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert said.count("\n") == 1
+    assert 20 < len(said) <= 3200
+
+
+def test_long_values_in_plans_cards_and_records_are_cut(place, tmp_path, monkeypatch, capsys):
+    plan, card = (json.loads((place / name).read_text()) for name in ("plan.json", "out.csv.card.json"))
+    (tmp_path / "out.csv").write_bytes((place / "out.csv").read_bytes())
+    seen = []
+    for changed in (
+        {**plan, "version": LONG},
+        {**plan, "problem": {**plan["problem"], "family": {"name": LONG}}},
+        {**plan, "problem": {**plan["problem"], "tolerance": WORDS}},
+        {**plan, "mechanism": {**plan["mechanism"], "kind": LONG}},
+    ):
+        (tmp_path / "plan.json").write_text(json.dumps(changed))
+        monkeypatch.setattr(sys, "argv", ["statveil", "apply", str(tmp_path / "plan.json"), "--at", "mean=100"])
+        with pytest.raises(SystemExit) as ended:
+            run()
+        seen.append((ended.value.code, capsys.readouterr().err))
+    for changed, code in (({**card, LONG: 1}, 1), ({**card, "column": WORDS}, 1), ({**card, "version": LONG}, 2)):
+        (tmp_path / "out.csv.card.json").write_text(json.dumps(changed))
+        monkeypatch.setattr(sys, "argv", ["statveil", "verify", str(tmp_path / "out.csv")])
+        with pytest.raises(SystemExit) as ended:
+            run()
+        assert ended.value.code == code
+        said = capsys.readouterr()
+        assert max(map(len, (said.out + said.err).splitlines())) <= 3200
+    for code, said in seen:
+        assert code == 2
+        assert 20 < len(said) <= 3200
+
+
+def test_ordinary_messages_are_left_whole():
+    text = f"cannot read {'/'.join(['folder'] * 50)}.csv: " + "there is no such file, so give another one. " * 40
+    assert str(StatveilError(text)) == text
+
+
+# --- small files that unpack to much ----------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [
+        (b"\0" * (1 << 24), "compressed, and what it unpacks to is no text"),
+        pytest.param(
+            b"v," * (40 << 20),
+            "compressed, and the unpacked text's first line is longer than 64 MiB",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            b"v\n" + b"1" * (70 << 20), "compressed and unpacks to more than 400 times", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            b"v\n" + b"1.5\n" * (20 << 20), "compressed and unpacks to more than 400 times", marks=pytest.mark.slow
+        ),
+    ],
+    ids=["zeros", "header", "line", "rows"],
+)
+def test_a_gzip_bomb_is_named(place, tmp_path, monkeypatch, capsys, content, word):
+    level = 1 if content.startswith(b"v,") else 9  # about 200 and 1,000 bytes per byte
+    (tmp_path / "bomb.csv.gz").write_bytes(gzip.compress(content, level))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["statveil", "inspect", "bomb.csv.gz"])
+    before = time.process_time()
+    with pytest.raises(SystemExit) as ended:
+        run()
+    said = capsys.readouterr()
+    # a table with a row that cannot be read is inspected no further
+    assert ended.value.code == 2, said.out
+    assert word in said.err
+    assert time.process_time() - before < SECONDS
+
+
+def test_a_table_that_compresses_well_is_read(tmp_path, monkeypatch, capsys):
+    """A short one of any kind, and text of numbers however long."""
+    (tmp_path / "in.csv.gz").write_bytes(gzip.compress(b"v,w\n" + b"1.5,0\n2.5,0\n" * 100_000))
+    monkeypatch.setattr(sys, "argv", ["statveil", "inspect", str(tmp_path / "in.csv.gz"), "--column", "v", "--json"])
+    with pytest.raises(SystemExit) as ended:
+        run()
+    assert ended.value.code == 0
+    assert json.loads(capsys.readouterr().out)["columns"][0]["rows"] == 200_000
+
+
+# --- cells far from the others, and many columns --------------------------------------------------------------
+def spread(path, *cells):
+    """A workbook of few cells, each at its own place."""
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for at, value in cells:
+        book.active[at] = value
+    book.save(path)
+
+
+@pytest.mark.parametrize(
+    ("cells", "word"),
+    [
+        ([("A1", "v"), *((f"XFD{row}", 1) for row in range(2, 300))], "more cells than the 1 column name"),
+        ([("A1", "v"), ("XFD1", "w"), *((f"XFD{row}", 1) for row in range(2, 300))], "almost blank"),
+        ([("A1", "v"), ("A1048576", 5)], "almost blank"),
+        ([("A1", "v"), ("B1", "w"), *((f"A{row}", row) for row in range(2, 300)), ("B1048576", 5)], "almost blank"),
+    ],
+    ids=["last column", "last column named", "last row", "stray cell"],
+)
+def test_cells_far_from_the_others(place, tmp_path, monkeypatch, capsys, cells, word):
+    spread(tmp_path / "in.xlsx", *cells)
+    monkeypatch.chdir(tmp_path)
+    for command in (["release", str(place / "plan.json"), "in.xlsx", "out.xlsx", "--column", "v"],
+                    ["inspect", "in.xlsx", "--column", "v"]):  # fmt: skip
+        monkeypatch.setattr(sys, "argv", ["statveil", *command])
+        before = time.process_time()
+        with pytest.raises(SystemExit) as ended:
+            run()
+        said = capsys.readouterr().err
+        assert time.process_time() - before < SECONDS
+        assert (ended.value.code, said.count("\n")) == (2, 1), said
+        assert word in said
+
+
+def test_many_columns_are_inspected_one_at_a_time(tmp_path, monkeypatch, capsys):
+    text = ",".join(f"c{number}" for number in range(50_000))
+    (tmp_path / "wide.csv").write_text(text + "\n" + ("1.5," * 50_000)[:-1] + "\n")
+    for extra, code in (([], 2), (["--column", "c49999"], 0)):
+        monkeypatch.setattr(sys, "argv", ["statveil", "inspect", str(tmp_path / "wide.csv"), *extra])
+        before = time.process_time()
+        with pytest.raises(SystemExit) as ended:
+            run()
+        assert time.process_time() - before < SECONDS
+        said = capsys.readouterr()
+        assert ended.value.code == code, said.err
+        assert "50,000 columns" in said.err if code else "c49999" in said.out
+
+
+@pytest.mark.parametrize("name", ["two.csv/", "two.csv/."])
+def test_a_file_is_not_written_under_the_name_of_a_folder(place, monkeypatch, capsys, name):
+    monkeypatch.chdir(place)
+    for command in (["release", "plan.json", "in.csv", name, "--column", "v", "--accept", "bounds"],
+                    ["plan", *ASK, "--max-risk", "0.2", "-o", name]):  # fmt: skip
+        monkeypatch.setattr(sys, "argv", ["statveil", *command])
+        with pytest.raises(SystemExit) as ended:
+            run()
+        assert ended.value.code == 2
+        assert "names a folder" in capsys.readouterr().err
+        assert not (place / "two.csv").exists()
+
+
+# --- output that cannot be printed ------------------------------------------------------------------------------
+def test_what_is_in_place_is_said_where_the_result_cannot_be_printed(place, tmp_path):
+    release = ["release", "plan.json", "in.csv", tmp_path / "out.csv", "--column", "v", "--accept", "bounds"]
+    for command, made in ((release, "out.csv"), (["plan", *ASK, "--max-risk", "0.2", "-o", tmp_path / "p"], "p")):
+        with Path("/dev/full").open("wb") as full:
+            said = one_sentence(statveil(*command, cwd=place, stdout=full), "No space left", "in place and whole")
+        assert str(tmp_path / made) in said
+        assert (tmp_path / made).exists()
+    assert statveil("verify", tmp_path / "out.csv", cwd=place).returncode == 0
+    with Path("/dev/full").open("wb") as full:  # nothing was made here
+        assert "in place" not in one_sentence(statveil("list", cwd=place, stdout=full), "No space left")
+
+
+def test_an_answer_that_cannot_be_printed_is_no_answer(place, tmp_path):
+    """Code 1 says that table and card disagree, which nobody could read here."""
+    (tmp_path / "out.csv").write_bytes((place / "out.csv").read_bytes() + b"1\n")
+    (tmp_path / "out.csv.card.json").write_bytes((place / "out.csv.card.json").read_bytes())
+    assert statveil("verify", "out.csv", cwd=tmp_path).returncode == 1
+    with Path("/dev/full").open("wb") as full:
+        one_sentence(statveil("verify", "out.csv", cwd=tmp_path, stdout=full), "No space left")
+    command = 'exec "$0" -m statveil verify out.csv >&-'
+    done = subprocess.run(["sh", "-c", command, sys.executable], cwd=tmp_path, timeout=SECONDS, capture_output=True)
+    one_sentence(done, "closed")

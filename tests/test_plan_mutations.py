@@ -1,6 +1,7 @@
 """Plan files with one value replaced: refused in a sentence, or one that says the same as before."""
 
 import copy
+import dataclasses
 import json
 import math
 import random
@@ -9,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import statveil as sv
-from statveil import accounting
+from statveil import accounting, contradictions
 from statveil.cli.main import statveil as group
 from statveil.plan_file import dump_plan, parse_plan
 
@@ -162,3 +163,70 @@ def test_a_conservative_plan_of_an_earlier_version_is_read(made):
     for key in ("risk_without_release", "optimum", "optimum_kind", "efficiency_optimum", "robust_to", "robust_risk"):
         data.pop(key, None)
     assert parse_plan(json.dumps(data)).risk == data["risk"]
+
+
+# --- plans in memory ---------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"risk": 0.01}, "its risk is not that of its mechanism"),
+        ({"distortion": 1.0}, "its distortion"),
+        ({"robust_risk": 0.01}, "tolerances that it does not name"),
+        ({"risk_without_release": 1e-9}, "risk without a release"),
+    ],
+)
+def test_a_plan_changed_in_memory_is_never_released(tmp_path, change, word):
+    plan = sv.plan(location(), max_risk=0.2)
+    values = [random.Random(row).gauss(100, 10) for row in range(300)]
+    (tmp_path / "in.csv").write_text("v\n" + "\n".join(map(repr, values)) + "\n")
+    assert len(sv.release(plan, values, accept=["bounds"])) == 300  # the positive control
+    changed = dataclasses.replace(plan, **change)
+    with pytest.raises(sv.ProblemError, match=word):
+        sv.release(changed, values, accept=["bounds"])
+    with pytest.raises(sv.ProblemError, match=word):
+        sv.release_file(changed, tmp_path / "in.csv", tmp_path / "out.csv", column="v", accept=["bounds"])
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_plan_is_accounted_anew_once_at_most(tmp_path, monkeypatch):
+    values = [random.Random(row).gauss(100, 10) for row in range(300)]
+    made = sv.plan(location(), max_risk=0.2)
+    sv.save_plan(made, tmp_path / "plan.json")
+    read = sv.load_plan(tmp_path / "plan.json")
+    asked = []
+    plain = contradictions.contradictions
+    monkeypatch.setattr(contradictions, "contradictions", lambda plan: asked.append(plan) or plain(plan))
+    copied = copy.copy(made)
+    for plan in (made, made, read, copied, copied):
+        sv.release(plan, values, accept=["bounds"])
+    assert [plan is copied for plan in asked] == [True]
+
+
+@pytest.mark.parametrize("value", [17.0, -1, "x", {}, [0.2], True, 0.01])
+def test_junk_for_the_risk_within_tolerances_is_refused(made, value):
+    for name in ("shift", "robust"):
+        with pytest.raises(sv.PlanFileError):
+            parse_plan(json.dumps({**made[name], "robust_risk": value}))
+
+
+@pytest.mark.parametrize(
+    ("at", "value"),
+    [
+        (("direction", "a"), -1e9),
+        (("direction", "c"), 0),
+        (("keep",), []),
+        (("keep", 0, "at_least"), 1e6),
+        (("keep", 1, "form", "b"), 0.5),
+    ],
+)
+def test_shares_that_would_not_stay_shares_are_refused(made, at, value):
+    parse_plan(json.dumps(made["category"]))
+    with pytest.raises(sv.PlanFileError, match="shares"):
+        parse_plan(json.dumps(replaced(made["category"], ("mechanism", *at), value)))
+
+
+def test_a_release_far_from_its_bin_is_refused(made):
+    """The largest distance is the stated distortion: a released value beyond it contradicts the plan."""
+    far = replaced(made["counts"], ("mechanism", "released", 0), 1e6)
+    with pytest.raises(sv.PlanFileError, match="distortion"):
+        parse_plan(json.dumps(far))

@@ -11,14 +11,31 @@ from statveil import accounting
 from statveil.baseline import risk_without_release
 from statveil.design.methods import METHODS
 from statveil.design.treatment import treatment
-from statveil.errors import StatveilError
+from statveil.errors import ProblemError, StatveilError
 from statveil.mechanisms.mechanism import Mechanism
 from statveil.modes import mode_of
 from statveil.planning import Plan
 from statveil.published import published_bound
 from statveil.theory.gamma import gamma, least_distortion
+from statveil.vouched import vouch_for, vouched
 
-__all__ = ["contradictions"]
+__all__ = ["contradictions", "refuse_contradictions"]
+
+
+def refuse_contradictions(plan: Plan) -> None:
+    """An error where a plan's numbers do not follow from its problem and mechanism; asked once of each plan.
+
+    Plans that :func:`statveil.plan` made or that were read from a file are known already.
+    """
+    if not isinstance(plan, Plan):
+        raise ProblemError(f"the first argument must be a plan made by sv.plan. Got {type(plan).__name__}.")
+    if vouched(plan):
+        return
+    if wrong := contradictions(plan):
+        raise ProblemError(
+            f"the plan was changed after it was made: {'; '.join(wrong)}. Make it anew with statveil.plan()."
+        )
+    vouch_for(plan)
 
 
 def contradictions(plan: Plan) -> list[str]:
@@ -45,11 +62,16 @@ def _contradictions(plan: Plan) -> list[str]:
         found.append("its distortion is not that of its mechanism")
     if not mechanism.covers(problem):
         found.append("its bins do not cover the prior")
+    if not mechanism.keeps_shares(problem):
+        found.append("it does not move the shares as one whole")
     found += _implausible(plan)
     if plan.robust_to is not None:
         worst = accounting.risk(problem, mechanism, tolerance=plan.robust_to[1])
-        if plan.robust_risk is None or not _borne_out(plan.robust_risk, worst, mechanism):
+        stated = plan.robust_risk
+        if stated is None or not _borne_out(stated, worst, mechanism) or not plan.risk <= stated <= 1:
             found.append("its risk within the tolerances that it is said to be robust to is another one")
+    elif plan.robust_risk is not None:
+        found.append("it has a risk within tolerances that it does not name")
     blind = plan.risk_without_release
     # both are rounded up, so a plan states the smaller one of them
     if blind is not None and abs(min(risk_without_release(problem), plan.risk) - blind) > 1e-6 * max(blind, 1e-9):

@@ -15,6 +15,7 @@ Each message says what was wrong, what was given, what is allowed and what to do
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 __all__ = [
@@ -26,12 +27,41 @@ __all__ = [
     "StructureError",
     "TableError",
     "TargetError",
+    "shortened",
     "unknown_name",
 ]
 
 
+LONGEST_MESSAGE = 3000
+"""Characters of an error's message."""
+LONGEST_WORD = 400
+"""Characters without a blank; paths, which one may want to copy, are rarely longer."""
+_COMPARED = 100
+"""Characters of a name that are compared with others."""
+_WORD = re.compile(rf"\S{{{LONGEST_WORD + 1},}}")
+
+
+def shortened(message: str) -> str:
+    """The message with what is too long to be read left out of its middle: names and numbers that others wrote.
+
+    >>> print(shortened("Got " + "9" * 5000 + ".").replace("9" * 99, "9"))
+    Got 99...[4,801 more]...9.
+    """
+    words = _WORD.sub(lambda found: _ends(found[0], LONGEST_WORD // 2), message)
+    return words if len(words) <= LONGEST_MESSAGE else _ends(words, LONGEST_MESSAGE - 100)
+
+
+def _ends(text: str, kept: int) -> str:
+    """The first and the last characters of a text."""
+    half = kept // 2
+    return f"{text[:half]}...[{len(text) - 2 * half:,} more]...{text[-half:]}"
+
+
 class StatveilError(ValueError):
-    """Base of every error that statveil raises on purpose."""
+    """Base of every error that statveil raises on purpose. No message is longer than someone can read."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shortened(message))
 
 
 class ProblemError(StatveilError):
@@ -69,7 +99,10 @@ def unknown_name(what: str, given: str, allowed: Iterable[str]) -> str:
     "unknown family 'gausian'; did you mean 'gaussian'? Allowed: gaussian, uniform."
     """
     names = list(allowed)
-    near = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
-    shown = names if len(names) <= 20 else [*difflib.get_close_matches(given, names, n=8, cutoff=0.0), "..."]
-    return f"unknown {what} {given!r}{hint} Allowed: {', '.join(shown)}."
+    # comparing takes the product of the lengths, and nobody mistypes a name this long
+    heads, head = {name[:_COMPARED]: name for name in names}, given[:_COMPARED]
+    near = difflib.get_close_matches(head, heads, n=1, cutoff=0.5)
+    hint = f"; did you mean {heads[near[0]]!r}?" if near else "."
+    some = names if len(names) <= 20 else [heads[one] for one in difflib.get_close_matches(head, heads, n=8, cutoff=0)]
+    shown = [shortened(name) for name in (some if some is names else [*some, "..."])]
+    return f"unknown {what} {shortened(given)!r}{hint} Allowed: {', '.join(shown)}."

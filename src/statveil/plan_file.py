@@ -13,6 +13,7 @@ from statveil.errors import FileError, PlanFileError, StatveilError
 from statveil.numbers import LARGEST
 from statveil.planning import Plan
 from statveil.small_file import read_small
+from statveil.vouched import vouch_for
 from statveil.whole_file import write_whole
 
 __all__ = ["DAMAGE", "FORMAT", "VERSION", "damage", "dump_plan", "load_plan", "parse_plan", "save_plan"]
@@ -69,19 +70,24 @@ def parse_plan(text: str, *, source: str = "the plan") -> Plan:
             f"{source} was changed, or made by an earlier version that accounted for it otherwise: {'; '.join(wrong)}. "
             "Make it anew with 'statveil plan'."
         )
-    return plan
+    return vouch_for(plan)
+
+
+_IMPLIED = ("efficiency", "efficiency_optimum", "randomised", "bin", "slope", "optimum_kind", "robust_risk")
 
 
 def _other_words(plan: Plan, data: Mapping[str, Any]) -> list[str]:
     """Numbers of the file that follow from its other parts, and do not."""
     implied = plan.to_json()
     # plans from before these were reported have none of them
-    names = [name for name in ("efficiency", "efficiency_optimum", "randomised", "bin", "slope") if name in data]
+    names = [name for name in _IMPLIED if name in data]
     return [f"its {name!r} is another one" for name in names if not _same(data[name], implied[name])]
 
 
 def _same(one: Any, two: Any) -> bool:
-    if isinstance(one, bool) or isinstance(two, bool) or not isinstance(one, int | float) or two is None:
+    if isinstance(one, str) and isinstance(two, str):
+        return one == two
+    if isinstance(one, bool) or not isinstance(one, int | float) or isinstance(two, bool | str) or two is None:
         return one is two
     return abs(one) < LARGEST and math.isclose(one, two, rel_tol=1e-9)
 

@@ -30,6 +30,7 @@ from statveil.published import published_bound
 from statveil.simulation import Rate, play
 from statveil.spoken import Spoken
 from statveil.theory.gamma import gamma, least_distortion, least_risk
+from statveil.vouched import vouch_for
 
 __all__ = [
     "METHODS",
@@ -78,7 +79,7 @@ class Limits(Spoken):
         return {"gamma": self.gamma, "lower_bound": self.lower_bound, "bound_on": self.bound_on}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True)
 class Plan(Spoken):
     """A mechanism with its guarantee, made without data; it can be published.
 
@@ -398,7 +399,7 @@ def plan(
             f"the accounting contradicts itself: a risk of {value:.6g} needs a distortion of {limit:.6g}, and the plan "
             f"has {distorted:.6g}. No plan is made; please report this problem."
         )
-    return Plan(
+    made = Plan(
         problem=problem,
         mechanism=mechanism,
         method=chosen.method,
@@ -418,6 +419,7 @@ def plan(
         else max(value, _capped(accounting.risk(asked, mechanism).value, goal, mechanism)),
         risk_without_release=min(blind, value),  # both are rounded up, so the smaller one holds
     )
+    return vouch_for(made)
 
 
 def _together(params: Mapping[str, ArrayLike] | None, named: Mapping[str, ArrayLike]) -> dict[str, ArrayLike]:

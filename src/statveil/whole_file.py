@@ -10,7 +10,7 @@ from statveil.disk import sync
 from statveil.errors import FileError
 from statveil.work_folder import empty, work_folder
 
-__all__ = ["put_whole", "write_synced", "write_whole"]
+__all__ = ["is_special", "names_folder", "put_whole", "write_synced", "write_whole"]
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes, *, private: bool = False) -> None:
@@ -20,6 +20,8 @@ def write_whole(path: str | os.PathLike[str], content: bytes, *, private: bool =
     """
     if not os.fspath(path):
         raise FileError("the name of the output file is empty; give a file name.")
+    if names_folder(path):
+        raise FileError(f"{os.fspath(path)} names a folder; give the name of a file, without a slash at its end.")
     target = Path(os.path.realpath(path))
     try:
         if is_special(target):
@@ -36,6 +38,12 @@ def write_whole(path: str | os.PathLike[str], content: bytes, *, private: bool =
             put_whole(target, content, folder=folder, private=private)
     except OSError as error:
         raise FileError(f"cannot write {path}: {error.strerror or error}.") from None
+
+
+def names_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether a name can only be a folder's: it ends with a slash, or with a slash and a point."""
+    text = os.fspath(path)
+    return text.endswith((os.sep, os.altsep or os.sep)) or Path(text).name != os.path.basename(text)  # noqa: PTH119
 
 
 def is_special(path: Path) -> bool:

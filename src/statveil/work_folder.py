@@ -57,13 +57,22 @@ def work_folder(target: Path) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        # what cannot be removed now is removed by the next run
-        with suppress(OSError):
-            if not (folder / JOURNAL).exists():
-                empty(folder)
-                (folder / MARK).unlink(missing_ok=True)
-                folder.rmdir()
-        os.close(mark)
+        try:
+            _remove(folder)
+        except BaseException:  # told to end meanwhile, which is no reason to leave anything
+            _remove(folder)
+            raise
+        finally:
+            os.close(mark)
+
+
+def _remove(folder: Path) -> None:
+    """Remove the folder, unless it is still needed; what cannot be removed now is removed by the next run."""
+    with suppress(OSError):
+        if not (folder / JOURNAL).exists():
+            empty(folder)
+            (folder / MARK).unlink(missing_ok=True)
+            folder.rmdir()
 
 
 def empty(folder: Path) -> None:
@@ -81,14 +90,18 @@ def _locked(folder: Path, target: Path) -> int:
     """Make the folder unless it is there, and lock its mark; the open file that holds the lock."""
     while True:
         try:
-            folder.mkdir(mode=0o700)
-        except FileExistsError:
-            _refuse_unless_ours(folder)
-        try:
+            try:
+                folder.mkdir(mode=0o700)
+            except FileExistsError:
+                _refuse_unless_ours(folder)
             # never through a link that someone laid
             mark = os.open(folder / MARK, os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600)
         except FileNotFoundError:  # removed by the run that had it
             continue
+        except BaseException:
+            with suppress(OSError):
+                folder.rmdir()  # just made; one that holds anything stays
+            raise
         try:
             if fcntl is not None:
                 fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -101,7 +114,7 @@ def _locked(folder: Path, target: Path) -> int:
             raise FileError(
                 f"another process is writing {target} right now; wait until it has ended, or give another name."
             ) from None
-        except BaseException:
+        except BaseException:  # the folder stays, with nothing of ours but the mark: another run may have the lock
             os.close(mark)
             raise
         os.close(mark)

@@ -9,7 +9,7 @@ import click
 from statveil.cli.options import Once, echo_json, json_option
 from statveil.cli.parsing import parse_knowledge
 from statveil.cli.progress import shown
-from statveil.cli.terminal import echo
+from statveil.cli.terminal import IN_PLACE, echo
 from statveil.plan_file import load_plan
 from statveil.spoken import describe
 
@@ -79,6 +79,7 @@ def command(
         )
     if output is not None:
         audit_page(found, output)
+        IN_PLACE.append(output)
     if as_json:
         echo_json(found.to_json())
     else:

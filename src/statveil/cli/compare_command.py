@@ -9,7 +9,7 @@ import click
 from statveil.cli.options import Once, echo_json, json_option
 from statveil.cli.parsing import parse_family, parse_number, parse_priors, parse_secret
 from statveil.cli.progress import shown
-from statveil.cli.terminal import echo
+from statveil.cli.terminal import IN_PLACE, echo
 from statveil.errors import ProblemError
 from statveil.spoken import describe
 
@@ -93,6 +93,7 @@ def command(
         )
     if output is not None:
         save_comparison(found, output)
+        IN_PLACE.append(output)
     if as_json:
         echo_json(found.to_json())
         return

@@ -8,7 +8,7 @@ import click
 
 from statveil.cli.options import Once, echo_json, grid_options, json_option, problem_from, problem_options
 from statveil.cli.progress import line_shown
-from statveil.cli.terminal import echo
+from statveil.cli.terminal import IN_PLACE, echo
 from statveil.design.frontier import frontier
 from statveil.planning import METHODS
 from statveil.report.chart import check_suffix, save_frontier
@@ -47,6 +47,7 @@ def command(
         )
     if output is not None:
         save_frontier(found, output)
+        IN_PLACE.append(output)
     if as_json:
         echo_json(found.to_json())
         return

@@ -11,7 +11,7 @@ from typing import NoReturn
 import click
 
 from statveil import __version__
-from statveil.cli.terminal import echo
+from statveil.cli.terminal import IN_PLACE, echo
 
 __all__ = ["TRACEBACK", "UNEXPECTED", "run", "statveil"]
 
@@ -79,8 +79,12 @@ def run() -> None:
     from statveil.errors import StatveilError
 
     _check_streams()
+    IN_PLACE.clear()
     try:
-        code = statveil.main(standalone_mode=False)
+        try:
+            code = statveil.main(standalone_mode=False)
+        except SystemExit as ended:
+            code = ended.code
         sys.stdout.flush()  # a full disk is noticed here rather than by the interpreter on its way out
     except click.exceptions.NoArgsIsHelpError as error:
         echo(error.format_message())
@@ -98,7 +102,8 @@ def run() -> None:
         _fail("there is not enough memory for this; ask for less, such as fewer cells, trials or rows.")
     except OSError as error:
         # reading and writing files has errors of its own: this is the output that someone closed, or a full disk
-        _fail(f"cannot write the output: {error.strerror or error}.")
+        done = f" What was asked for is done: {' and '.join(IN_PLACE)}, in place and whole." if IN_PLACE else ""
+        _fail(f"cannot print the result: {error.strerror or error}.{done}")
     except Exception as error:
         if os.environ.get(TRACEBACK):
             raise
@@ -121,8 +126,10 @@ def _check_streams() -> None:
 
 def _fail(message: str, code: int = 2) -> NoReturn:
     """One sentence on stderr, where there is one; what stdout still holds is dropped rather than tried again."""
+    from statveil.errors import shortened
+
     with suppress(OSError, ValueError):
-        echo("statveil: " + " ".join(message.split()), err=True)
+        echo("statveil: " + shortened(" ".join(message.split())), err=True)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -11,7 +11,7 @@ import click
 from statveil.cli.options import Once, grid_options, json_option, problem_from, problem_options
 from statveil.cli.parsing import parse_number, parse_range
 from statveil.cli.progress import line_shown
-from statveil.cli.terminal import echo
+from statveil.cli.terminal import IN_PLACE, echo
 from statveil.errors import PlanFileError
 from statveil.plan_file import dump_plan, load_plan, save_plan
 from statveil.planning import METHODS, plan
@@ -61,6 +61,7 @@ def command(
     if output is not None:
         _keep_other_files(output)
         save_plan(made, output)
+        IN_PLACE.append(output)
     if as_json:
         echo(json.dumps(json.loads(dump_plan(made)), indent=2, ensure_ascii=False))
         return

@@ -7,7 +7,7 @@ import click
 from statveil.cli.options import Once, echo_json, json_option
 from statveil.cli.progress import shown
 from statveil.cli.stopping import stoppable
-from statveil.cli.terminal import echo
+from statveil.cli.terminal import IN_PLACE, echo
 from statveil.plan_file import load_plan
 from statveil.spoken import describe
 
@@ -66,12 +66,13 @@ def command(
             protect=[plan_file],
             progress=progress,
         )
+    card = str(card_path(done.table))
+    IN_PLACE.extend([str(done.table), card, *([] if record is None else [record])])
     warned = []
     if seed is not None:
         warned.append("Made with a test seed, which anyone can guess: not for publication.")
     elif (plan.randomised or shuffle or plan.release_mode.random) and record is None:
         warned.append("No --record was kept: another release of this column would draw anew, and two can be averaged.")
-    card = str(card_path(done.table))
     if as_json:
         echo_json(
             {

@@ -8,7 +8,7 @@ import click
 
 from statveil.cli.options import Once, echo_json, json_option
 from statveil.cli.progress import line_shown
-from statveil.cli.terminal import echo
+from statveil.cli.terminal import IN_PLACE, echo
 
 __all__ = ["command"]
 
@@ -56,6 +56,7 @@ def command(
             progress=progress,
         )
     failed = [done for done in found if done.failure is not None]
+    IN_PLACE.append(output)
     if as_json:
         echo_json({"output": output, "page": INDEX, "items": [done.to_json() for done in found]})
     else:

@@ -6,7 +6,10 @@ import click
 
 from statveil.spoken import harmless
 
-__all__ = ["echo", "harmless"]
+__all__ = ["IN_PLACE", "echo", "harmless"]
+
+IN_PLACE: list[str] = []
+"""What the running command has written for good: where its output then cannot be printed, the error says so."""
 
 
 def echo(message: str, *, err: bool = False) -> None:

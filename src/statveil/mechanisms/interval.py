@@ -14,6 +14,7 @@ from statveil.mechanisms.directed import Directed
 from statveil.mechanisms.mechanism import Fibre, apart, fills, quiet, support_from_json, support_to_json
 from statveil.numbers import positive
 from statveil.problem.location_scale import evaluate
+from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 from statveil.problem.support import Support
 from statveil.theory.bins import Bins
@@ -74,6 +75,20 @@ class Interval(Directed):
             return True
         (name,) = self.coordinate
         return fills(problem, name, self.bins.low, self.bins.high)
+
+    def keeps_shares(self, problem: Problem) -> bool:
+        if isinstance(problem.prior, Box):
+            return True
+        names = [param.name for param in problem.family.params]
+        give = -1.0 / (len(names) - 1)
+        return (
+            len(self.coordinate) == 1
+            and self.keep == problem.support
+            and {*self.direction} == {*names}
+            and all(
+                abs(move - (1.0 if name in self.coordinate else give)) <= 1e-9 for name, move in self.direction.items()
+            )
+        )
 
     def describe(self, slope: float | None) -> tuple[str, str]:
         turned = "" if slope is None else f", slope {slope:.6g}"

@@ -99,6 +99,10 @@ class Mechanism(ABC):
         """Whether its bins begin and end where the prior does."""
         return True
 
+    def keeps_shares(self, problem: Problem) -> bool:
+        """Whether shares of categories stay shares: what one gains the others give alike, and none leaves 0 to 1."""
+        return True
+
     @abstractmethod
     def largest_factor(self, problem: Problem, about: float | None) -> float:
         """By how much at most a map of rows that makes its releases stretches a column, about a fixed value if any."""

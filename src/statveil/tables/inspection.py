@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from statveil.errors import ColumnError, StatveilError
+from statveil.errors import ColumnError, StatveilError, TableError
 from statveil.spoken import Spoken
 from statveil.tables.blocks import Array
 from statveil.tables.files import TableFile, open_table
@@ -24,6 +24,8 @@ from statveil.tables.verification import bound_findings, name_filled, precision
 
 __all__ = ["ColumnReport", "Inspection", "inspect"]
 
+MOST_COLUMNS = 1000
+"""Columns of a file that are looked at in one go: each takes a pass over the whole file."""
 _FILLED = 0.02
 """Standard deviations between an atom and the mean or median within which it is taken for filled gaps."""
 PRIVATE = "PRIVATE: computed from the original table. Do not publish, and do not choose a prior from it."
@@ -104,6 +106,11 @@ def inspect(
         file = open_table(table)
         if column is not None:
             file.position(column)
+        elif len(file.names) > MOST_COLUMNS:
+            raise TableError(
+                f"{os.fspath(table)} has {len(file.names):,} columns, and at most {MOST_COLUMNS:,} are looked at "
+                "together; name one with --column (column=...)."
+            )
         names = file.names if column is None else [column]
         return Inspection(columns=tuple(_of_file(file, name, progress) for name in names))
     if column is not None or open_frame_is_single(table):

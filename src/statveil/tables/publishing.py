@@ -63,11 +63,11 @@ def publish(folder: Path, target: Path, card: bytes, *, replace: bool) -> None:
             "table": json.loads(card)["sha256"],
         }
         write_synced(folder / "journal.new", json.dumps(journal).encode())
-        (folder / "journal.new").rename(folder / JOURNAL)
-        disk.sync(folder)
-        disk.sync(target.parent)
         fresh = {name: path.stat() for name, path in ((_CARD, folder / _CARD), (table.name, table))}
         try:
+            (folder / "journal.new").rename(folder / JOURNAL)
+            disk.sync(folder)
+            disk.sync(target.parent)
             _put(folder, _CARD, card_path(target), replace=True)
             _put(folder, table.name, target, replace=replace)
             disk.sync(target.parent)
@@ -75,9 +75,10 @@ def publish(folder: Path, target: Path, card: bytes, *, replace: bool) -> None:
         except BaseException:
             _roll_back(folder, target, lambda name, place: os.path.samestat(place.stat(), fresh[name]))
             disk.sync(target.parent)
-            (folder / JOURNAL).unlink()
+            (folder / JOURNAL).unlink(missing_ok=True)
             raise
-        # From here on the new pair stands, whatever happens; what is left in the folder is the old one.
+        # From here on the new pair stands, whatever happens; what is left in the folder is the old one. A journal that
+        # cannot be removed is no danger: recover() sees by the new table that all was done.
         with suppress(OSError):
             (folder / JOURNAL).unlink()
     except OSError as error:
@@ -93,8 +94,7 @@ def recover(folder: Path, target: Path) -> None:
             def is_new(name: str, place: Path) -> bool:
                 return hash_file(place) == str(journal[_CARD if name == _CARD else "table"])
 
-            places = _places(folder, target)
-            if not all(place.exists() and is_new(name, place) for name, place in places):
+            if not _finished(folder, target, is_new):
                 _roll_back(folder, target, is_new)
                 disk.sync(target.parent)
             (folder / JOURNAL).unlink()
@@ -121,6 +121,18 @@ def _journal(folder: Path) -> dict[str, Any] | None:
 def _places(folder: Path, target: Path) -> tuple[tuple[str, Path], ...]:
     """What is published, by its name in the work folder; the table goes back before its card."""
     return (table_in(folder, target).name, target), (_CARD, card_path(target))
+
+
+def _finished(folder: Path, target: Path, is_new: Callable[[str, Path], bool]) -> bool:
+    """Whether the new table, the last to be put, got its place: what was done to the pair since is its owner's doing.
+
+    Where nothing has the table's name, a run that was stopped has the new table in its folder still.
+    """
+    name, place = _places(folder, target)[0]
+    if os.path.lexists(place):
+        return is_new(name, place)
+    kept = (folder / one for one in (name, f"old.{name}", f"undone.{name}"))
+    return not any(one.exists() and is_new(name, one) for one in kept)
 
 
 def _put(folder: Path, name: str, place: Path, *, replace: bool) -> None:

@@ -17,6 +17,7 @@ from statveil.tables.preparing import Prepared
 __all__ = ["hash_column", "make_record", "plan_hash", "recorded_seed", "seed_in"]
 
 FORMAT = "statveil-record"
+_OWN_HASH = "record_sha256"
 
 
 def plan_hash(plan: Plan) -> str:
@@ -26,7 +27,7 @@ def plan_hash(plan: Plan) -> str:
 
 def make_record(plan: Plan, prepared: Prepared, *, column: Any, sha256: str, shuffled: bool = False) -> dict[str, Any]:
     """The record as a JSON object."""
-    return {
+    facts = {
         "format": FORMAT,
         "version": 1,
         "says": "PRIVATE: holds the true statistic and the secret seed. Keep it; never share it.",
@@ -38,6 +39,13 @@ def make_record(plan: Plan, prepared: Prepared, *, column: Any, sha256: str, shu
         "shuffled": shuffled,
         **prepared.facts,
     }
+    return {**facts, _OWN_HASH: _own_hash(facts)}
+
+
+def _own_hash(record: dict[str, Any]) -> str:
+    """Hash of all that a record says: a seed that was mistyped or damaged would draw a second, other release."""
+    facts = {key: value for key, value in record.items() if key != _OWN_HASH}
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def read_record(path: Path) -> Any:
@@ -94,6 +102,12 @@ def seed_in(record: Any, plan: Plan, *, column: Any, sha256: str, shuffled: bool
 
 def _seed(record: dict[str, Any]) -> int:
     text = record.get("seed")
+    # records from before this hash have none
+    if _OWN_HASH in record and record[_OWN_HASH] != _own_hash(record):
+        raise FileError(
+            "the record was changed after it was made, so its seed may be another one; name the record as it was, or "
+            "another one."
+        )
     if not isinstance(text, str) or not re.fullmatch(r"[0-9a-f]{1,32}", text):
         raise FileError("the record is damaged: it has no seed. Remove it if it is not needed.")
     return int(text, 16)

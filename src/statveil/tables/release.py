@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, overload
 
-from statveil.errors import ProblemError
+from statveil.contradictions import refuse_contradictions
 from statveil.planning import Plan
 from statveil.spoken import Spoken
 from statveil.tables.card import make_card
@@ -127,8 +127,7 @@ def release(
     >>> sv.release(plan, [61_234, 58_310, 71_001, 66_120])
     [64295, 61371, 74062, 69181]
     """
-    if not isinstance(plan, Plan):
-        raise ProblemError(f"the first argument must be a plan made by sv.plan. Got {type(plan).__name__}.")
+    refuse_contradictions(plan)
     frame = open_frame(table, column)
     name = str(frame.series().name or "values") if column is None else str(column)
     sha256 = hash_column(frame) if details or record is not None else ""

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from statveil.contradictions import refuse_contradictions
 from statveil.errors import FileError, StatveilError, TableError
 from statveil.planning import Plan
 from statveil.tables.blocks import Array
@@ -24,7 +25,7 @@ from statveil.tables.record import make_record, recorded_seed
 from statveil.tables.release import Release
 from statveil.tables.structure.group_search import Beside
 from statveil.tables.verify_content import content_checks
-from statveil.whole_file import is_special, put_whole, write_whole
+from statveil.whole_file import is_special, names_folder, put_whole, write_whole
 from statveil.work_folder import empty, work_folder, work_folder_of
 
 __all__ = ["Stage", "release_file"]
@@ -73,7 +74,13 @@ def release_file(
     progress : callable, optional
         Called with what is done, rows just done, and rows in all where that is known.
     """
+    refuse_contradictions(plan)
     place, out = Path(source), Path(target)
+    if names_folder(target) and not place.is_dir():
+        raise FileError(
+            f"{os.fspath(target)} names a folder, but the input is a file; give the name of a file, without a slash at "
+            "its end."
+        )
     before = fingerprint(place)
     table = open_table(place)
     private = None if record is None else Path(record)
@@ -82,9 +89,10 @@ def release_file(
         with ExitStack() as held:
             folder = held.enter_context(work_folder(out))
             recover(folder, out)
+            # before anything is refused: what a killed run left beside the record goes too
+            keep = None if private is None else held.enter_context(_kept(private))
             _check_target(place, out, overwrite)
             table.position(column)
-            keep = None if private is None else held.enter_context(_kept(private))
             return _release(
                 plan,
                 table,

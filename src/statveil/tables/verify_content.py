@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from statveil.errors import StatveilError
+from statveil.errors import StatveilError, shortened
 from statveil.planning import Plan
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.estimate import estimate, measured_for, own_statistic, shares_of
@@ -31,6 +31,9 @@ class Check:
     name: str
     ok: bool
     says: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "says", shortened(self.says))  # it may quote a card that someone wrote
 
 
 def content_checks(table: TableFile, plan: Plan, card: dict[str, Any]) -> Iterator[Check]:

@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -32,6 +33,7 @@ from statveil.tables.files.csv_numbers import (
 from statveil.tables.files.csv_records import Records, in_blocks, read_tables
 from statveil.tables.files.failures import cannot_read, cannot_write
 from statveil.tables.files.table_file import Progress, TableFile
+from statveil.tables.files.unpacking import unpacked
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.rounding_digits import rounded
 from statveil.tables.series import ColumnType, codes_of
@@ -145,7 +147,8 @@ class CsvFile(TableFile):
         position, done = self.position(column), 0
         places = [position, *(place for place in range(len(self.names)) if place != position)]
         names = [self.names[place] for place in places[1:]]
-        keys = [f"{name} ({place})" if names.count(name) > 1 else name for place, name in enumerate(names)]
+        often = Counter(names)
+        keys = [f"{name} ({place})" if often[name] > 1 else name for place, name in enumerate(names)]
         for own, *others in self._tables(places):
             values = self._values(contents(own.fields()), column, done, labels)
             yield values, {key: contents(one.fields()) for key, one in zip(keys, others, strict=True)}
@@ -189,7 +192,7 @@ class CsvFile(TableFile):
     def _opened(self) -> Iterator[BinaryIO]:
         """The file's content; what fails in reading it is a sentence."""
         try:
-            with cast(BinaryIO, gzip.open(self.path)) if self._packed else self.path.open("rb") as source:
+            with unpacked(self.path) if self._packed else self.path.open("rb") as source:
                 yield source
         except (EOFError, gzip.BadGzipFile, zlib.error):
             raise cannot_read(self.path, ValueError(), "a whole gzip") from None

@@ -41,7 +41,7 @@ def read_header(source: Source, path: Path, separator: str | None) -> Header:
     raw = _first_record(source, path)
     text = raw.removeprefix(_BOM).decode("utf-8")
     if "\0" in text:
-        raise FileError(f"cannot read {path}: it is not a text file. Check that its suffix says what it is.")
+        raise _no_text(path)
     line = text.removesuffix("\n").removesuffix("\r")
     outside = re.sub(r'"(?:[^"]++|"")*+"', "", line)
     if "\r" in outside:
@@ -58,6 +58,15 @@ def read_header(source: Source, path: Path, separator: str | None) -> Header:
     return Header(raw=raw, names=names, separator=found)
 
 
+def _whose(path: Path) -> str:
+    return "it is compressed, and the unpacked text's" if path.name.lower().endswith(".gz") else "its"
+
+
+def _no_text(path: Path) -> FileError:
+    what = "it is compressed, and what it unpacks to is no text" if _whose(path) != "its" else "it is not a text file"
+    return FileError(f"cannot read {path}: {what}. Check that its suffix says what it is.")
+
+
 def not_utf8(path: Path) -> FileError:
     """A file in another encoding, or not text at all."""
     return FileError(f"cannot read {path}: it is not text in UTF-8. Save it as UTF-8, or check what its suffix says.")
@@ -70,6 +79,8 @@ def _first_record(source: Source, path: Path) -> bytes:
     while True:
         chunk = source.read(CHUNK)
         buffer += chunk
+        if b"\0" in chunk and b"\n" not in chunk:  # such as a compressed file of nothing but zeros
+            raise _no_text(path)
         try:  # the rest of the chunk too: what is no text at all is better refused here than as a strange header
             decoder.decode(chunk, final=not chunk)
         except UnicodeDecodeError:
@@ -85,4 +96,7 @@ def _first_record(source: Source, path: Path) -> bytes:
                 raise FileError(f"cannot read {path}: its header has an opening quote without a closing one.")
             return buffer
         if len(buffer) > LONGEST_RECORD:
-            raise FileError(f"cannot read {path}: its first line does not end. Check that its suffix says what it is.")
+            raise FileError(
+                f"cannot read {path}: {_whose(path)} first line is longer than {LONGEST_RECORD >> 20} MiB. Check that "
+                "its suffix says what it is."
+            )

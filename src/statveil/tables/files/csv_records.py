@@ -147,6 +147,11 @@ def read_tables(
         text = buffer + b"\n" if lent else buffer
         marks = _delimiters(text, separator)
         if not len(marks):
+            if len(buffer) > LONGEST_RECORD and b'"' not in buffer:
+                raise FileError(
+                    f"cannot read {name}: line {line} is longer than {LONGEST_RECORD >> 20} MiB. Mend the line ends "
+                    "there, or check that its suffix says what it is."
+                )
             if not chunk or len(buffer) > LONGEST_RECORD:
                 raise FileError(
                     f"cannot read {name}: the record at line {line} has an opening quote without a closing one. "

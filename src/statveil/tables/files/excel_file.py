@@ -6,8 +6,9 @@ import importlib
 import os
 import warnings
 import zipfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
@@ -55,7 +56,7 @@ class ExcelFile(TableFile):
         self.notes = []
         self._forms: dict[str, ExcelForm] = {}
         try:
-            check_workbook(path)
+            self._most_cells = check_workbook(path)
         except StatveilError:
             raise
         except Exception as error:  # a damaged archive raises whatever its place makes it raise
@@ -139,11 +140,11 @@ class ExcelFile(TableFile):
         self, column: str, *, labels: Sequence[str] | None = None, progress: Progress | None = None
     ) -> Iterator[tuple[Array, Mapping[str, pl.Series]]]:
         self._check(column, labels)
-        position, rows, done = self.position(column), self._rows(), 0
+        position, rows, done, often = self.position(column), self._rows(), 0, Counter(self.names)
         while block := list(islice(rows, BLOCK)):
             values = self._values([row[position] for row in block], column, done, labels)
             others = {
-                name if self.names.count(name) == 1 else f"{name} ({place})": as_text([row[place] for row in block])
+                name if often[name] == 1 else f"{name} ({place})": as_text([row[place] for row in block])
                 for place, name in enumerate(self.names)
                 if place != position
             }
@@ -183,11 +184,17 @@ class ExcelFile(TableFile):
     def _rows(self) -> Iterator[_Row]:
         """All rows after the header, each with as many cells as there are names; None where there is no cell."""
         width = len(self.names)
-        with self._sheet() as (_, sheet):
-            cells = sheet.iter_rows(min_row=2)
+        # closed before the sheet: a reader that an error stops keeps the file open otherwise
+        with self._sheet() as (_, sheet), closing(sheet.iter_rows(min_row=2)) as cells:
             number = 2
             # openpyxl warns of odd cells one by one; the filter must not stay set while others run
             while batch := _quietly(cells, 1024):
+                if (number + len(batch)) * width > self._most_cells:
+                    raise FileError(
+                        f"cannot read {self.path}: its first sheet is almost blank, with cells spread over {width:,} "
+                        f"column(s) and more than {number:,} rows. Clear the cells far from the others, or save the "
+                        "table as CSV."
+                    )
                 for row in batch:
                     if any(cell.value is not None for cell in row[width:]):
                         raise FileError(

@@ -22,14 +22,25 @@ LARGEST_SHEET = 1 << 31
 """Bytes, unpacked, of a sheet, which is read piece by piece."""
 LARGEST_RATIO = 400
 """Bytes of a large part per byte packed; real sheets reach about 30."""
+BLANK_CELLS = 1 << 20
+"""Cells of a sheet that may all be blank."""
+CELLS_PER_BYTE = 4
+"""Cells of a sheet, blank ones included, per byte of its text; one that is filled takes about 25 bytes."""
 _SMALL = 1 << 20
 _MOST = {"xl/sharedStrings.xml": LARGEST_STRINGS, "xl/styles.xml": LARGEST_STYLES}
 
 _ROW = re.compile(rb"<(?:\w+:)?(?:row|c)\s[^>]*?\br=[\"'][A-Z]*([0-9]{7,})[\"']")
 
 
-def check_workbook(path: Path) -> None:
-    """An error where a part of the workbook unpacks to more than a table needs, or has rows that Excel has not."""
+def check_workbook(path: Path) -> int:
+    """An error where a part of the workbook unpacks to more than a table needs, or has rows that Excel has not.
+
+    Returns
+    -------
+    int
+        Over how many cells a sheet may spread: two cells in far corners take few bytes, and all between them is read.
+    """
+    text = 0
     with zipfile.ZipFile(path) as archive:
         for part in archive.infolist():
             name = part.filename
@@ -49,6 +60,8 @@ def check_workbook(path: Path) -> None:
                 )
             if sheet and name.endswith(".xml"):
                 _check_rows(archive, part, path)
+                text += part.file_size
+    return max(BLANK_CELLS, CELLS_PER_BYTE * text)
 
 
 def _check_rows(archive: zipfile.ZipFile, part: zipfile.ZipInfo, path: Path) -> None:
