@@ -108,11 +108,11 @@ class Alongside:
                 unreadable.append(name)
             if (text := as_text(column)) is not None:
                 texts[name] = text
-                forms = {} if read_in_full(text) else other_forms(text)
-                # of few texts each is a label by itself, and its length tells no more
-                extra = ("length",) if len(np.unique(labels[name])) > _LABELS else ()
+                # of few texts each is a label by itself, and its length or code tells no more
+                few = len(np.unique(labels[name])) <= _LABELS
+                forms = {} if few or read_in_full(text) else other_forms(text)
                 numbers |= {f"{name} ({how})": one for how, one in forms.items()}
-                labels |= {f"{name} ({how})": keys_of(pl.Series(one)) for how, one in forms.items() if how in extra}
+                labels |= {f"{name} ({how})": keys_of(pl.Series(one)) for how, one in forms.items() if how == "length"}
             if stride == 1:  # of a part of the rows it would be wrong
                 numbers |= sizes_of(name, labels[name])
             gap = column.is_null().to_numpy() | (column.dtype.is_float() & np.isnan(found[0]))

@@ -25,6 +25,7 @@ _AROUND = 4  # values to either side that say what the rate is there
 _LEAST_VALUES = 8  # different values that show whether rows come in clusters
 _SHARP = 0.6  # of the change lies at the edge itself; softer ones are slopes
 _BENT = 3.0  # standard errors by which the rates are off the line through all windows
+_SOME = 0.08  # rows that are marked on one side, where none at all is on the other
 _MOSTLY, _NONE = 0.25, 0.02  # rows that may be off where both sides follow a limit, and where one side does
 _LEVEL = 1e-3  # how often labels without an edge are taken to have one, for all labels of a table together
 _LABELS = 20
@@ -145,8 +146,8 @@ class Ranked:
         # without outer windows nothing tells an edge from a slope
         whole = (counts[0] >= 0.5 * size) & (counts[3] >= 0.5 * size)
         if len(cuts) > _MANY:  # the rows at a bound or a cap are no neighbourhood: many different values are in one
-            at = [np.searchsorted(cuts, one) for one in (lower, inner, upper)]
-            whole &= (at[1] - at[0] >= _DIFFERENT) & (at[2] - at[1] >= _DIFFERENT)
+            first, middle, last = (np.searchsorted(cuts, one) for one in (lower, inner, upper))
+            whole &= (middle - first >= _DIFFERENT) & (last - middle >= _DIFFERENT)
         pooled = (sums[1] + sums[2]) / (counts[1] + counts[2])
         error = wider * np.sqrt(np.maximum(pooled * (1 - pooled), 1e-12) * (1 / counts[1] + 1 / counts[2]))
         best = (-np.inf, 0, 0.0, 0.0)
@@ -160,6 +161,8 @@ class Ranked:
             # a limit is followed by most rows of both sides, or by all of one
             limit = ((low <= _MOSTLY) & (high >= 1 - _MOSTLY)) | ((low <= _NONE) & (high >= _MOSTLY))
             limit |= (high >= 1 - _NONE) & (low <= 1 - _MOSTLY)
+            side, beyond = (sums[0] + sums[1], rates[2]) if sign > 0 else (sums[2] + sums[3], rates[1])
+            limit |= (side == 0) & (beyond >= _SOME)
             real = whole & limit & (sharp >= _SHARP * jump) & (bent >= _BENT * np.sqrt(5) * error)
             z = np.where(real, sharp / error, -np.inf)
             at = int(np.argmax(z))

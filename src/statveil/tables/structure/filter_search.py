@@ -14,14 +14,16 @@ from statveil.tables.structure.links import FilterLink, lagged
 __all__ = ["Neighbours"]
 
 _LAGS = 30
-_ROWS = 4096  # rows of a fit
+_MOST, _ROWS = 2**14, 4096  # rows that are looked at, and rows of a fit
 _PER_WEIGHT = 8  # rows per weight, at least
 _TOLD = 0.9  # of the variation: that of a rank correlation of 0.95
 _TOLD_SLOW = 0.98  # of the changes of a column that changes slowly, which any other slow column follows a little
 _SLOW = 0.5  # likeness of neighbours from which a column is slow
 _HALF = 0.4  # told by the near end of a long window: the far end is looked for
-_USUAL = 0.85  # of the usual deviation of a row may be left, at most
-_HERE = 0.8  # told by the row itself: no matter of neighbours
+_USUAL = 0.6  # of the usual deviation of a row may be left, at most
+_SORTED, _ITSELF = 0.99, 0.5
+_LEAST_ROWS = 100
+_HERE = 0.03  # that the rows around must tell beyond the row itself
 
 
 class Neighbours:
@@ -38,6 +40,8 @@ class Neighbours:
     """
 
     def __init__(self, values: Array, breaks: NDArray[np.bool_], *, whole: bool) -> None:
+        self._span = slice(None, _MOST)
+        values, breaks = values[self._span], breaks[self._span]
         self.values, self.breaks, self.whole = values, breaks, whole
         known = values[np.isfinite(values)]
         self._lags = [*range(-(most := min(_LAGS, len(known) // (3 * _PER_WEIGHT))), most + 1)]
@@ -52,33 +56,40 @@ class Neighbours:
         if len(rows) > _ROWS:  # the first and the last ones, in whole stretches
             rows = np.concatenate((rows[: _ROWS // 2], rows[-_ROWS // 2 :]))
         self._rows, self._design = rows, design[rows]
-        self.usable = len(rows) >= _PER_WEIGHT * len(self._lags)
+        self.usable = len(rows) >= max(_PER_WEIGHT * len(self._lags), _LEAST_ROWS)
         if self.usable:
             self._basis = np.linalg.qr(self._design - self._design.mean(axis=0))[0]
         near = centred[1:] * centred[:-1]
         near = near[np.isfinite(near)]
         self._slow = bool(len(near)) and float(near.mean()) / float(known.var()) > _SLOW
 
-    def find(self, name: str, column: Array, *, here: bool = True) -> FilterLink | None:
-        """How a column is made of the rows around, if it is; without ``here`` the row itself does not count."""
+    def find(self, name: str, column: Array) -> FilterLink | None:
+        """How a column is made of the rows around, if it is; what the row itself tells does not count."""
+        column = column[self._span]
         if not self.usable or np.count_nonzero(np.isfinite(column)) < _PER_WEIGHT * len(self._lags):
             return None
         steps = np.concatenate(([np.nan], np.diff(column)))
         steps[self.breaks] = np.nan
-        targets = [(column, False), (steps, True)]
-        if self.whole:
-            number = np.arange(1, len(column) + 1)
-            targets.append((np.concatenate(([np.nan], np.diff(number * column))), True))  # of a running mean
+        known = steps[np.isfinite(steps)]
+        in_order = len(known) > 0 and max(np.mean(known >= 0), np.mean(known <= 0)) >= _SORTED
+        # a time follows the average of whatever drifts; a total rises by the rows themselves
+        targets = [] if in_order else [(column, False)]
+        if self._here(column) < _ITSELF:  # where the row itself tells, steps follow the steps of the column
+            targets.append((steps, True))
+            if self.whole and not in_order:
+                number = np.arange(1, len(column) + 1)
+                targets.append((np.concatenate(([np.nan], np.diff(number * column))), True))  # of a running mean
         for target, grown in targets:
             found = self._fit(name, target, grown=grown)
-            if found is not None and (here or grown or not self._here(target)):
+            if found is not None:
                 return found
         return None
 
-    def _here(self, target: Array) -> bool:
+    def _here(self, target: Array) -> float:
+        """The share that the row itself tells."""
         x, y = self.values[self._rows], target[self._rows]
         good = np.isfinite(y)
-        return bool(np.ptp(y[good])) and float(np.corrcoef(x[good], y[good])[0, 1]) ** 2 >= _HERE * _TOLD
+        return float(np.corrcoef(x[good], y[good])[0, 1]) ** 2 if np.ptp(y[good]) and np.ptp(x[good]) else 0.0
 
     def _fit(self, name: str, target: Array, *, grown: bool) -> FilterLink | None:
         y, good = target[self._rows], np.isfinite(target[self._rows])
@@ -87,7 +98,7 @@ class Neighbours:
         if self._glance(y, good) < (_HALF if self.whole else _TOLD) - 0.1:
             return None
         table, wanted = self._design[good], y[good]
-        weights, start, told = _solved(table, wanted)
+        weights, start, told, usual = _solved(table, wanted)
         lags = list(self._lags)
         if told < _TOLD and told >= _HALF and self.whole:
             far = self._far_end(target - start - _applied(self.values, lags, weights))
@@ -97,8 +108,10 @@ class Neighbours:
                 both = np.isfinite(more)
                 if np.count_nonzero(both) < _PER_WEIGHT * len(lags):
                     return None
-                weights, start, told = _solved(np.column_stack((table[both], more[both])), wanted[both])
-        if told < _TOLD or (self._slow and not self._follows_changes(target)):
+                weights, start, told, usual = _solved(np.column_stack((table[both], more[both])), wanted[both])
+        if not grown and self._here(target) >= told - _HERE:
+            return None  # told by the row itself
+        if told < _TOLD or not usual or (self._slow and not self._follows_changes(target)):
             return None
         level = start - float(np.sum(weights)) * float(np.nanmean(self.values))
         return FilterLink(
@@ -131,18 +144,16 @@ class Neighbours:
         return int(np.argmax(across)) if len(across) > _LAGS + 1 else None
 
 
-def _solved(table: Array, wanted: Array) -> tuple[Array, float, float]:
-    """Weights, start, and the share of the variation that they tell, less what so many weights tell of anything."""
+def _solved(table: Array, wanted: Array) -> tuple[Array, float, float, bool]:
+    """Weights, start, the share told (less what so many weights tell of anything), and whether of most rows."""
     middle, centre = table.mean(axis=0), float(wanted.mean())
     weights, *_ = np.linalg.lstsq(table - middle, wanted - centre, rcond=1e-10)
     left = wanted - centre - (table - middle) @ weights
     rows, spread = len(wanted), float(np.var(wanted))
     # a few extreme rows are fitted by as many weights: the usual rows must be told, too
     usual, off = (float(np.median(np.abs(one - np.median(one)))) for one in (wanted, left))
-    if usual and off > _USUAL * usual:
-        return weights, centre, 0.0
     told = 1 - float(np.var(left)) / spread * (rows - 1) / max(rows - len(weights) - 1, 1) if spread else 0.0
-    return weights, centre - float(middle @ weights), told
+    return weights, centre - float(middle @ weights), told, not usual or off <= _USUAL * usual
 
 
 def _applied(values: Array, lags: list[int], weights: Array) -> Array:

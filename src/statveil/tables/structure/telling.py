@@ -110,5 +110,5 @@ def _neighbours(sample: Alongside) -> Iterator[str]:
         values = np.where(np.isfinite(around.values), (around.values == category).astype(np.float64), np.nan)
         rows = Neighbours(values, around.breaks, whole=sample.whole)
         for name, column in columns.items():
-            if np.isfinite(column).any() and rows.find(name, column, here=False) is not None:
+            if np.isfinite(column).any() and rows.find(name, column) is not None:
                 yield repr(name.split("\0")[0])
