@@ -23,6 +23,7 @@ _HALF = 0.4  # told by the near end of a long window: the far end is looked for
 _USUAL = 0.6  # of the usual deviation of a row may be left, at most
 _SORTED, _ITSELF = 0.99, 0.5
 _LEAST_ROWS = 100
+_CHANGES = 0.05
 _HERE = 0.03  # that the rows around must tell beyond the row itself
 
 
@@ -98,6 +99,8 @@ class Neighbours:
         if self._glance(y, good) < (_HALF if self.whole else _TOLD) - 0.1:
             return None
         table, wanted = self._design[good], y[good]
+        if np.mean(wanted != np.median(wanted)) < _CHANGES:
+            return None  # a few changes are fitted by as many weights
         weights, start, told, usual = _solved(table, wanted)
         lags = list(self._lags)
         if told < _TOLD and told >= _HALF and self.whole:

@@ -14,6 +14,7 @@ _DISTINCT = 0.95
 _FINE = 1e-10  # of the spread: differences nearer than that are one
 _LAGS = (1, 2, 3)
 _NEAR = 20  # places about a difference that it is compared with
+_USUAL = 0.05  # share of the rows that make a value a usual one
 _FEW = 0.2  # different values per row below which equal rows are no surprise
 _PLACES = 50  # different differences, for one of them to stand out
 _GROUPS, _SHARE = 3, 0.5  # groups, and the share of the rows in groups whose average or total the column is
@@ -60,6 +61,12 @@ def _equal_on_lattice(x: Array, y: Array) -> bool:
     if np.mean(whole) < _SHARE or min(len(np.unique(one[whole])) for one in (x, y)) < _PLACES:
         return False
     if len(np.unique(x)) < _FEW * len(x):
+        return False
+    # rows that have the usual value of both columns, such as 0, are equal for another reason
+    for column in (x, y):
+        _, code, rows = np.unique(column, return_inverse=True, return_counts=True)
+        whole &= (rows <= _USUAL * len(x))[code]
+    if np.count_nonzero(whole) < _PLACES:
         return False
     here, there = np.round(x[whole] * scale), np.round(y[whole] * scale)
     places, counts = np.unique(there - here, return_counts=True)
