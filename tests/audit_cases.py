@@ -6,6 +6,7 @@ gives the secret away. Sound ones follow the assumptions of their plan, beside h
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -188,6 +189,17 @@ def step_by_size(rng: Rng, rows: int = 3000) -> Any:
     return np.array([float(f"{value:.2g}") for value in rng.lognormal(3.3, 0.9, rows)])
 
 
+def in_shares(rng: Rng, x: Any) -> dict[str, Any]:
+    team = rng.integers(0, len(x) // 10, len(x))
+    return {"team": [f"t{i}" for i in team], "share": x / np.bincount(team, weights=x)[team]}
+
+
+def row_before(rng: Rng) -> dict[str, Any]:
+    x = rng.poisson(15, 3000).astype(float)
+    return {"x": x, "last": np.roll(x, 1)}
+
+
+LINKS = ("links",)
 ORDER, GROUPS, KINDS = ("neighbours",), ("grouped",), ("pattern", "lattice-shift", "lattice-scale", "periodic", "atoms")
 
 BROKEN: tuple[Case, ...] = (
@@ -303,6 +315,29 @@ BROKEN: tuple[Case, ...] = (
          table=beside(lambda rng, x: {"flag": (x >= 23.4567) ^ (rng.random(len(x)) < 0.01)}), why="a limit, 1 % off"),
     Case(name="empty above a limit", problem=location(5, 60, 0.5), attackers=("thresholds",),
          table=beside(lambda rng, x: {"asked": np.where(x > 25, rng.random(len(x)), np.nan)}), why="asked above 25"),
+    # D: what is no copy, but fits in one place alone
+    Case(name="a flag with a tenth of errors", problem=location(5, 60, 0.5), attackers=LINKS,
+         table=beside(lambda rng, x: {"flag": (x >= 22) ^ (rng.random(len(x)) < 0.1)}, 2000), why="a limit, 10 % off"),
+    Case(name="a flag for half of those above", problem=location(5, 60, 0.5), attackers=LINKS,
+         table=beside(lambda rng, x: {"flag": (x >= 22) & (rng.random(len(x)) < 0.5)}, 2000), why="a limit, one-sided"),
+    Case(name="a score that is best in the middle", problem=location(5, 60, 0.5), attackers=LINKS,
+         table=beside(lambda rng, x: {"score": np.exp(-((x - 25) ** 2) / 100)}), why="a partner that turns"),
+    Case(name="a squared distance, scaled", problem=location(5, 60, 0.5, minimum=0), attackers=LINKS,
+         table=beside(lambda rng, x: {"far": np.round((x - 22) ** 2, 1)}), why="a partner that turns"),
+    Case(name="a rolling average", problem=location(5, 60, 0.5), attackers=LINKS,
+         table=beside(lambda rng, x: {"week": np.convolve(x, np.full(7, 1 / 7))[: len(x)]}), why="seven rows"),
+    Case(name="the row before beside counts", problem=POISSON, risk=0.2, attackers=(*LINKS, "copies", "auxiliary"),
+         table=row_before, why="a lag"),
+    Case(name="shares of a group", problem=location(5, 60, 0.5), attackers=LINKS,
+         table=beside(in_shares), why="x over the total of its group"),
+    Case(name="the same values in other rows", problem=location(5, 60, 0.5), attackers=LINKS,
+         table=beside(lambda rng, x: {"mixed": rng.permutation(x)}), why="as many of each value"),
+    Case(name="hexadecimal", problem=location(5, 60, 0.5), attackers=("copies", "auxiliary"),
+         table=beside(lambda rng, x: {"code": [f"{int(v * 1000):x}" for v in x]}), why="a copy in another base"),
+    Case(name="base64 of floats", problem=location(5, 60, 0.5, minimum=0), attackers=("copies", "auxiliary"),
+         table=beside(lambda rng, x: {"code": [b64encode(np.float64(v).tobytes()).decode() for v in x]}), why="bytes"),
+    Case(name="the length of a text", problem=location(5, 60, 0.5), attackers=("copies", "auxiliary"),
+         table=beside(lambda rng, x: {"bar": ["#" * round(4 * v) for v in x]}), why="a copy in other words"),
 )  # fmt: skip
 
 

@@ -41,6 +41,10 @@ QUICK_BROKEN = (
     "a flag from 60 on",
     "a rounded logarithm",
     "end - start",
+    "a flag with a tenth of errors",
+    "a rolling average",
+    "shares of a group",
+    "hexadecimal",
 )
 QUICK_SOUND = (
     "shift of normal rows",

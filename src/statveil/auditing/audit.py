@@ -16,7 +16,7 @@ from statveil.auditing.distances import distances
 from statveil.auditing.game import Game, Score
 from statveil.auditing.inversion import released_statistic
 from statveil.auditing.patterns import PATTERNS, find_patterns
-from statveil.auditing.relations import find_thresholds
+from statveil.auditing.relations import MISSING, Threshold, find_thresholds
 from statveil.auditing.same_release import check_is_release
 from statveil.auditing.tables import AuditTable, read_table
 from statveil.auditing.verdict import LEAST_TRIALS, decided, interval, looks
@@ -31,12 +31,16 @@ from statveil.tables.record import read_record, shuffled_by
 from statveil.tables.shuffling import shuffled_order
 from statveil.tables.structure.copy_search import find_ties
 from statveil.tables.structure.findings import find_structure
+from statveil.tables.structure.link_search import find_links
+from statveil.tables.structure.links import Link
+from statveil.tables.structure.ties import Tie
 
 __all__ = ["MOST_TRIALS", "PRIVATE", "Audit", "Finding", "audit"]
 
 PRIVATE = "PRIVATE: computed from the original table. Do not publish."
 _NEVER = 1_000_000
 """More trials would not end within days."""
+_LINKED = 2**15
 MOST_TRIALS = 2_000
 """By default an audit that stays undecided ends after so many trials."""
 
@@ -197,17 +201,19 @@ def audit(
     for row, value in records:
         if 0 <= row < len(before.column) and before.column[row] != value:
             raise TableError(f"row {row} of the original does not hold the value that the known record states.")
+    categories = plan.release_mode.categories
+    ties = () if categories else tuple(find_ties(before.column, before.others))
+    rules = () if categories else find_thresholds(before.column, {**before.others, **before.groups})
     knowledge = Knowledge(
         structure=_assumed(plan, before, known),
         records=tuple(_record(row, value, len(before.column)) for row, value in records),
         releases=tuple(
             Earlier(plan=other, column=read_table(table, column=column, plan=other).column) for other, table in releases
         ),
-        patterns=() if plan.release_mode.categories else find_patterns(before.column),
-        ties=() if plan.release_mode.categories else tuple(find_ties(before.column, before.others)),
-        thresholds=(
-            () if plan.release_mode.categories else find_thresholds(before.column, {**before.others, **before.groups})
-        ),
+        patterns=() if categories else find_patterns(before.column),
+        ties=ties,
+        thresholds=rules,
+        links=() if categories else _links(before, ties, rules),
     )
     view = View(plan=plan, column=after.column, others=after.others, groups=after.groups, knowledge=knowledge)
     useful = [attacker for attacker in chosen if attacker.applies(view)]
@@ -288,6 +294,15 @@ def _check_same_rows(before: AuditTable, after: AuditTable) -> None:
         raise TableError("other rows are missing in the released table than in the original: the rows were changed.")
 
 
+def _links(table: AuditTable, ties: Sequence[Tie], rules: Sequence[Threshold]) -> tuple[Link, ...]:
+    """Relations that neither copies nor exact flags are, in the first rows of a long table."""
+    known = {name for tie in ties for name in tie.columns} | {rule.column for rule in rules}
+    rows = slice(None, _LINKED)
+    labels = {name: np.nan_to_num(one[rows], nan=MISSING) for name, one in {**table.others, **table.groups}.items()}
+    numbers = {name: one[rows] for name, one in table.others.items()}
+    return tuple(find_links(table.column[rows], numbers, labels, known=known))
+
+
 def _record(row: int, value: float, rows: int) -> tuple[int, float]:
     if isinstance(row, bool) or not isinstance(row, int) or not 0 <= row < rows:
         raise ProblemError(f"a known record must name a row from 0 to {rows - 1}. Got {row!r}.")
@@ -338,6 +353,7 @@ def _in_words(knowledge: Knowledge) -> str:
     parts += [f"holds {PATTERNS[name].says}" for name in knowledge.patterns]
     parts += [f"{' and '.join(tie.columns[:3])} as a copy" for tie in knowledge.ties]
     parts += [f"{rule.column} changes at {rule.value:g}" for rule in knowledge.thresholds]
+    parts += [f"{' and '.join(link.columns)} as {link.says}" for link in knowledge.links]
     if knowledge.records:
         parts.append(f"{len(knowledge.records)} true record(s)")
     if knowledge.releases:

@@ -78,7 +78,9 @@ class Game:
         self.moves = can_move(plan) and not knowledge.releases and not soft
         self._groups = grouping(table.column, {**table.groups, **table.others})
         self._rare = _rare_rows(table.column, knowledge)
-        self._follow = followers(table.column, {**table.others, **table.groups}, knowledge.ties, knowledge.thresholds)
+        self._follow = followers(
+            table.column, {**table.others, **table.groups}, knowledge.ties, knowledge.thresholds, knowledge.links
+        )
 
     def play(self, trials: int, progress: Callable[[int], None] = lambda done: None) -> list[Score]:
         """So many trials more, every attacker against the same tables; the scores of all trials so far.

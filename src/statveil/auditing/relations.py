@@ -13,6 +13,7 @@ import numpy as np
 
 from statveil.tables.blocks import Array
 from statveil.tables.structure.copy_search import find_changes
+from statveil.tables.structure.links import Link
 from statveil.tables.structure.ties import Tie
 
 __all__ = ["CONVERSIONS", "MISSING", "Threshold", "find_thresholds", "followers"]
@@ -88,6 +89,7 @@ def followers(
     others: Mapping[str, Array],
     ties: Sequence[Tie] = (),
     thresholds: tuple[Threshold, ...] = (),
+    links: Sequence[Link] = (),
 ) -> Callable[[Array, Array, Mapping[str, Array]], dict[str, Array]]:
     """How the other columns move when the audited one does: a multiple stays a multiple, a flag stays a flag.
 
@@ -107,6 +109,9 @@ def followers(
         for tie in ties:
             if all(name in rows for name in tie.columns):
                 moved |= tie.moved(before, redrawn, rows)
+        for link in links:
+            if all(name in rows for name in link.columns):
+                moved |= link.moved(before, redrawn, rows)
         moved |= {name: ratio * redrawn for name, ratio in multiples.items() if name in rows}
         moved |= {total: moved[part] + sign * redrawn for total, (part, sign) in sums.items() if total in rows}
         for name in {threshold.column for threshold in thresholds} & set(rows):

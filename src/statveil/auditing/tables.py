@@ -19,7 +19,8 @@ from statveil.tables.frames import open_frame
 from statveil.tables.preparing import column_labels
 from statveil.tables.series import ColumnType, numbers_of
 from statveil.tables.structure.alongside import EMPTY, sizes_of
-from statveil.tables.structure.group_search import numbers_in
+from statveil.tables.structure.group_search import numbers_in, read_in_full
+from statveil.tables.structure.text_forms import other_forms
 
 __all__ = ["AuditTable", "read_table"]
 
@@ -116,6 +117,7 @@ def _sort_in(name: str, series: Callable[[], pl.Series], others: dict[str, Array
         if column.dtype == pl.String and len(others) < _MOST_COLUMNS:  # as the release reads them
             found = [one for one in numbers_in(text) if np.isfinite(one).any()]
             others |= {f"{name} (number {i + 1})": one for i, one in enumerate(found)}
+            others |= {} if read_in_full(text) else {f"{name} ({how})": one for how, one in other_forms(text).items()}
 
 
 def _sizes(values: Array, others: dict[str, Array], groups: dict[str, Array]) -> dict[str, Array]:

@@ -10,6 +10,7 @@ from statveil.modes import Mode
 from statveil.planning import Plan
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array
+from statveil.tables.structure.links import Link
 from statveil.tables.structure.ties import Tie
 
 __all__ = ["Earlier", "Knowledge", "View"]
@@ -41,6 +42,8 @@ class Knowledge:
         Other columns, alone or together, that tell the original column, and how.
     thresholds : tuple of Threshold
         Other columns whose values change where the original column passes a known number.
+    links : tuple of Link
+        Other relations to other columns, which hold for the original column in its place alone.
     """
 
     structure: Structure = field(default_factory=Structure)
@@ -49,6 +52,7 @@ class Knowledge:
     patterns: tuple[str, ...] = ()
     ties: tuple[Tie, ...] = ()
     thresholds: tuple[Threshold, ...] = ()
+    links: tuple[Link, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -26,11 +26,11 @@ from statveil.tables.measure import Measured
 from statveil.tables.outside import outside
 from statveil.tables.resolution import check_resolution
 from statveil.tables.series import ColumnType
-from statveil.tables.structure.copy_search import find_copies
 from statveil.tables.structure.exchangeable import find_groups, find_order
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import Beside, Others
 from statveil.tables.structure.order_search import Order
+from statveil.tables.structure.telling import find_copies
 from statveil.tables.verification import Verifier, bounds_of, check_accepted, refuse_undeclared
 
 __all__ = ["Prepared", "column_labels", "count_categories", "new_seed", "prepare", "valid_digits"]
@@ -101,7 +101,8 @@ def prepare(
     def related() -> list[Finding]:
         """Whether the order of the rows or another column tells the values."""
         # these searches take time, so what is accepted anyway is not looked for
-        copies = [] if beside is None or "copies" in accepted or labels is not None else find_copies(beside(labels))
+        looked = beside is not None and "copies" not in accepted
+        copies = find_copies(beside(labels), categories=labels is not None) if looked and beside is not None else []
         if not rows_drawn:
             return copies
         in_order = [] if shuffled or "order" in accepted else find_order(mode, order)

@@ -157,9 +157,18 @@ def _index_columns(index: Any) -> Mapping[str, pl.Series]:
 def _any_series(column: Any) -> pl.Series:
     """A column that is only looked at: as it is, or as text where Polars does not know its type."""
     try:
-        return pl.Series(column.to_numpy()) if column.dtype.kind in "biufmM" else pl.Series(map(_text, column))
+        if column.dtype.kind in "biufmM":
+            return pl.Series(column.to_numpy())
+        cells = list(column)
+        # lists and bytes stay what they are: the text of a cell would look as if it could be checked
+        if any(isinstance(cell, _NESTED) for cell in cells):
+            return pl.Series(cells, dtype=pl.Object)
+        return pl.Series(map(_text, cells))
     except (TypeError, ValueError, pl.exceptions.PolarsError):
         return pl.Series(map(_text, column))
+
+
+_NESTED = (bytes, bytearray, memoryview, list, tuple, dict, set, frozenset, np.ndarray)
 
 
 def _text(value: Any) -> str:

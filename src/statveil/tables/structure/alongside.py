@@ -10,13 +10,28 @@ from numpy.typing import NDArray
 from polars.exceptions import PolarsError
 
 from statveil.tables.blocks import Array
-from statveil.tables.structure.group_search import Beside, keys_of, numbers_in
+from statveil.tables.structure.group_search import Beside, keys_of, numbers_in, order_of, read_in_full
+from statveil.tables.structure.text_forms import as_text, other_forms
 
-__all__ = ["EMPTY", "Alongside", "sizes_of"]
+__all__ = ["EMPTY", "Alongside", "Around", "opaque", "sizes_of"]
+
+_Part = tuple[NDArray[np.int64], Array, dict[str, pl.Series]]
 
 _PIECE, _MOST = 256, 2**15  # rows that stay together, and rows that are kept: half of them at least, if there are
+_LABELS = 20
+_MOST_GAPS = 2**17  # rows that are kept where few of them have a value
 EMPTY = "(empty or not)"
 """Added to a column's name: the label that says where it has no value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Around:
+    """All rows in their order, also those in which the column has no value."""
+
+    values: Array
+    numbers: dict[str, Array]
+    labels: dict[str, NDArray[np.uint64]]
+    breaks: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -28,51 +43,107 @@ class Alongside:
     values : array
         Rows of the column.
     numbers : dict of str to array
-        Numbers in the other columns: one array per number that a text holds.
+        Numbers in the other columns: one array per number that a text holds, and per other way to read it as one.
     labels : dict of str to array
         The other columns as keys of their values, and whether they have one.
     breaks : array of bool
         Rows that did not follow the one before.
+    texts : dict of str to Series
+        The other columns of text.
+    unreadable : tuple of str
+        Columns of lists, records, bytes or other objects, with more than one value: nobody can say what they tell.
+    around : Around
+        The rows with their neighbours.
+    whole : bool
+        Whether no rows were left out.
     """
 
     values: Array
     numbers: dict[str, Array]
     labels: dict[str, NDArray[np.uint64]]
     breaks: NDArray[np.bool_]
+    texts: dict[str, pl.Series]
+    unreadable: tuple[str, ...]
+    around: Around
+    whole: bool
 
     @classmethod
     def of(cls, rows: Beside) -> Alongside:
         """From a pass over the table: all of it, or every second, fourth, ... piece of neighbours."""
-        stride, start, held = 1, 0, 0
-        kept: list[tuple[NDArray[np.int64], Array, dict[str, pl.Series]]] = []
+        stride, start, gaps = 1, 0, True
+        kept: list[_Part] = []
         for block, others in rows:
             number = np.arange(start, start + len(block))
             start += len(block)
-            inside = np.flatnonzero(np.isfinite(block) & (number // _PIECE % stride == 0))
+            inside = np.flatnonzero((gaps | np.isfinite(block)) & (number // _PIECE % stride == 0))
             kept.append((number[inside], block[inside], {name: part.gather(inside) for name, part in others.items()}))
-            held += len(inside)
-            while held > _MOST:
+            if gaps and sum(len(part[0]) for part in kept) > _MOST_GAPS:  # hardly any row has a value
+                gaps = False
+                kept = [_taken(part, np.isfinite(part[1])) for part in kept]
+            while sum(np.count_nonzero(np.isfinite(part[1])) for part in kept) > _MOST:
                 stride *= 2
-                kept = [_thinned(*part, stride) for part in kept]
-                held = sum(len(part[0]) for part in kept)
+                kept = [_taken(part, part[0] // _PIECE % stride == 0) for part in kept]
+        return cls._from(kept, stride=stride, whole=stride == 1 and gaps)
+
+    @classmethod
+    def _from(cls, kept: list[_Part], *, stride: int, whole: bool) -> Alongside:
         number = np.concatenate([part[0] for part in kept]) if kept else np.zeros(0, np.int64)
+        every = np.concatenate([part[1] for part in kept]) if kept else np.zeros(0)
+        finite = np.flatnonzero(np.isfinite(every))
+        complete = len(finite) == len(every)
         numbers: dict[str, Array] = {}
         labels: dict[str, NDArray[np.uint64]] = {}
+        texts: dict[str, pl.Series] = {}
+        unreadable = []
+        around: dict[str, Array] = {}
+        groups: dict[str, NDArray[np.uint64]] = {}
         for name in kept[0][2] if kept else ():
-            column = _joined([part[2][name] for part in kept])
+            parts = [part[2][name] for part in kept]
+            joined = _joined(parts)
+            column = joined if complete else joined.gather(finite)
             found = numbers_in(column)
             numbers |= {name if not i else f"{name} (number {i + 1})": one for i, one in enumerate(found)}
             labels[name] = keys_of(column)
+            if any(opaque(part.dtype) for part in parts) and len(np.unique(labels[name])) > 1:
+                unreadable.append(name)
+            if (text := as_text(column)) is not None:
+                texts[name] = text
+                # of few texts each is a label by itself, and its length or code tells no more
+                few = len(np.unique(labels[name])) <= _LABELS
+                forms = {} if few or read_in_full(text) else other_forms(text)
+                numbers |= {f"{name} ({how})": one for how, one in forms.items()}
+                labels |= {f"{name} ({how})": keys_of(pl.Series(one)) for how, one in forms.items() if how == "length"}
             if stride == 1:  # of a part of the rows it would be wrong
                 numbers |= sizes_of(name, labels[name])
             gap = column.is_null().to_numpy() | (column.dtype.is_float() & np.isnan(found[0]))
             labels[f"{name} {EMPTY}"] = gap.astype(np.uint64)
+            if not complete:
+                groups[name] = keys_of(joined)
+                around[name] = order_of(joined)
         return cls(
-            values=np.concatenate([part[1] for part in kept]) if kept else np.zeros(0),
+            values=every[finite],
             numbers=numbers,
             labels=labels,
-            breaks=np.concatenate(([True], np.diff(number) > _PIECE)) if len(number) else np.zeros(0, np.bool_),
+            breaks=_breaks(number[finite], _PIECE),
+            texts=texts,
+            unreadable=tuple(unreadable),
+            around=Around(
+                values=every,
+                numbers=numbers if complete else around,
+                labels=labels if complete else groups,
+                breaks=_breaks(number, 1),
+            ),
+            whole=whole,
         )
+
+
+def opaque(dtype: pl.DataType) -> bool:
+    """Whether a column holds what cannot be looked at: lists, records, bytes, objects."""
+    return dtype.is_nested() or dtype in (pl.Binary, pl.Object)
+
+
+def _breaks(number: NDArray[np.int64], most: int) -> NDArray[np.bool_]:
+    return np.concatenate(([True], np.diff(number) > most)) if len(number) else np.zeros(0, np.bool_)
 
 
 def sizes_of(name: str, keys: NDArray[np.generic]) -> dict[str, Array]:
@@ -81,11 +152,9 @@ def sizes_of(name: str, keys: NDArray[np.generic]) -> dict[str, Array]:
     return {f"{name} (rows of each)": counts[code].astype(np.float64)} if len(np.unique(counts)) >= 3 else {}
 
 
-def _thinned(
-    number: NDArray[np.int64], values: Array, others: dict[str, pl.Series], stride: int
-) -> tuple[NDArray[np.int64], Array, dict[str, pl.Series]]:
-    inside = np.flatnonzero(number // _PIECE % stride == 0)
-    return number[inside], values[inside], {name: part.gather(inside) for name, part in others.items()}
+def _taken(part: _Part, chosen: NDArray[np.bool_]) -> _Part:
+    inside = np.flatnonzero(chosen)
+    return part[0][inside], part[1][inside], {name: column.gather(inside) for name, column in part[2].items()}
 
 
 def _joined(parts: list[pl.Series]) -> pl.Series:

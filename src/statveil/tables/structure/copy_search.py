@@ -19,13 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
-from statveil.tables.structure.alongside import Alongside
-from statveil.tables.structure.findings import Finding
-from statveil.tables.structure.group_search import Beside
-from statveil.tables.structure.row_search import holds_values
 from statveil.tables.structure.ties import FORMS, JOINTS, Tie, fitted
 
-__all__ = ["Change", "find_changes", "find_copies", "find_ties"]
+__all__ = ["Change", "find_changes", "find_ties"]
 
 Keys = NDArray[np.uint64]
 
@@ -56,34 +52,6 @@ class Change:
     high: float
     lower: int
     upper: int
-
-
-def find_copies(rows: Beside) -> list[Finding]:
-    """A finding that names the columns, alone or together, that tell the column's values."""
-    sample = Alongside.of(rows)
-    ties = find_ties(sample.values, sample.numbers, breaks=sample.breaks)
-    told = [" with ".join(map(repr, tie.columns)) for tie in ties]
-    tied = {name for tie in ties for name in tie.columns}
-    told += [
-        repr(name)
-        for name, column in sample.numbers.items()
-        if name not in tied and holds_values(sample.values, column)
-    ]
-    told += [
-        repr(name)
-        for name, keys in sample.labels.items()
-        if not any(tie.columns == (name,) for tie in ties) and find_changes(sample.values, keys)
-    ]
-    if not told:
-        return []
-    names = ", ".join(told[:5]) + (f" and {len(told) - 5} more" if len(told) > 5 else "")
-    says = (
-        f"other columns tell its values ({names}): a copy in another form or with errors, in some rows or a row "
-        "further on, a flag or label for a range of values, averages or totals of groups, a running total, or several "
-        "that make a sum or product. They stay as they are, and show how far "
-        "the column moves; drop them, or work them out anew from the released column."
-    )
-    return [Finding(name="copies", values=(), flag="", says=says)]
 
 
 def find_ties(values: Array, columns: Mapping[str, Array], *, breaks: NDArray[np.bool_] | None = None) -> list[Tie]:

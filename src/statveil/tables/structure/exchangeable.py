@@ -20,7 +20,7 @@ import numpy as np
 from statveil.modes import Mode
 from statveil.tables.blocks import Array
 from statveil.tables.structure.findings import Finding
-from statveil.tables.structure.group_search import Others
+from statveil.tables.structure.group_search import Others, Told
 from statveil.tables.structure.order_search import Order
 
 __all__ = ["find_groups", "find_order"]
@@ -51,6 +51,10 @@ def find_groups(mode: Mode, order: Order, others: Others) -> list[Finding]:
     least = _least(order.values, order.rows) if parted else _GROUP_SHARE
     equal = min(_EQUAL_SHARE, _EQUAL_ROWS / max(order.rows, 1))
     told = others.told(least=least, equal=None if parted else equal)
+    if others.shuffled and find_order(mode, order):
+        # sorted by such a column, shuffled rows stand as they stood before
+        names_told = {one.name for one in told}
+        told += [Told(name=name, share=order.share()) for name in others.restoring() if name not in names_told]
     if not told:
         return []
     named = sorted(told, key=lambda one: -max(one.share, one.equal))

@@ -15,8 +15,9 @@ from polars.exceptions import PanicException, PolarsError
 
 from statveil.tables.blocks import Array
 from statveil.tables.structure.relation import Keys, alike_in_groups, equal_in_groups, scores_of, told_by_order
+from statveil.tables.structure.text_forms import as_text, leading_bytes
 
-__all__ = ["Beside", "Others", "Told", "keys_of", "numbers_in", "order_of"]
+__all__ = ["Beside", "Others", "Told", "keys_of", "numbers_in", "order_of", "read_in_full"]
 
 Beside = Iterator[tuple[Array, Mapping[str, pl.Series]]]
 """A pass over the column together with the same rows of all others, in pieces of any length."""
@@ -31,6 +32,7 @@ _WORDS = {
     "first": r"^[^\p{L}\p{N}]*([\p{L}\p{N}]+)[^\p{L}\p{N}]+[\p{L}\p{N}]",
     "last": r"[\p{L}\p{N}][^\p{L}\p{N}]+([\p{L}\p{N}]+)[^\p{L}\p{N}]*$",
 }
+_RISES = 0.98  # share of the steps from row to row that go one way
 _IN_TEXT = 4  # numbers of a longer text that are read
 _TIMES = (
     "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S%.fZ", "%Y-%m-%d",
@@ -59,7 +61,7 @@ class Others:
     """
 
     def __init__(self, *, categories: bool, shuffled: bool = False) -> None:
-        self._categories, self._shuffled = categories, shuffled
+        self._categories, self.shuffled = categories, shuffled
         self._columns: dict[str, tuple[_Kept, _Kept]] = {}
         self._rows = 0
 
@@ -72,7 +74,7 @@ class Others:
             keys, order = keys_of(column)[finite], order_of(column)[finite]
             groups, single = self._columns.setdefault(name, (_Kept(most), _Kept(most)))
             groups.add(_mixed(keys), keys, order, values[finite])
-            single.add(_mixed(numbers[finite]), keys, order, values[finite])
+            single.add(_mixed(numbers[finite]), keys, order, values[finite], _sorted_as(column, finite))
         self._rows += len(values)
 
     def told(self, *, least: float, equal: float | None) -> list[Told]:
@@ -96,16 +98,36 @@ class Others:
             share = max(share, alike_in_groups(scores, group, level=level / 2, least=least))
             if equal is not None:
                 same = max(same, equal_in_groups(values[shared], group, least=equal))
-        keys, order, values = samples[-1]
-        known = np.isfinite(order)
-        if len(np.unique(order[known])) > 2:
-            # rows that will be shuffled stand in no order where the other column has one value
-            ties = np.random.default_rng(0).permutation(int(known.sum())) if self._shuffled else None
-            at = np.argsort(order[known], kind="stable") if ties is None else np.lexsort((ties, order[known]))
-            values = values[known][at]
-            in_order = told_by_order(scores_of(values, categories=self._categories), level=level / 2)
-            share = max(share, in_order if in_order >= least else 0.0)
+        in_order = max(self._in_order(*one, level / 4) for one in self._orders(single))
+        share = max(share, in_order if in_order >= least else 0.0)
         return Told(name=name, share=share, equal=same)
+
+    def _in_order(self, order: Array, values: Array, level: float) -> float:
+        """How much is told by the rows in the order of another column."""
+        known = np.isfinite(order)
+        if len(np.unique(order[known])) <= 2:
+            return 0.0
+        # rows that will be shuffled stand in no order where the other column has one value
+        ties = np.random.default_rng(0).permutation(int(known.sum())) if self.shuffled else None
+        at = np.argsort(order[known], kind="stable") if ties is None else np.lexsort((ties, order[known]))
+        return told_by_order(scores_of(values[known][at], categories=self._categories), level=level)
+
+    def _orders(self, single: _Kept) -> list[tuple[Array, Array]]:
+        """The orders that a column puts the rows in, by its numbers and by its text, each with the rows' values."""
+        _, order, values = single.rows()
+        text = single.sorted_as()
+        if text is None:
+            return [(order, values)]
+        by_text = np.unique(text, return_inverse=True)[1].astype(np.float64)
+        return [(order, values), (by_text, values)]
+
+    def restoring(self) -> list[str]:
+        """Columns that sort the rows as they stood: numbers, times, or texts that rise or fall from row to row."""
+        return [
+            name
+            for name, (_, single) in self._columns.items()
+            if any(_rises(order) for order, _ in self._orders(single))
+        ]
 
 
 class _Kept:
@@ -114,18 +136,25 @@ class _Kept:
     def __init__(self, most: int) -> None:
         self._most, self._shift, self._held = most, 0, 0
         self._parts: list[tuple[Keys, Keys, Array, Array]] = []
+        self._texts: list[NDArray[np.bytes_]] = []
 
     @property
     def whole(self) -> bool:
         """Whether nothing was left out."""
         return self._shift == 0
 
-    def add(self, hashes: Keys, keys: Keys, order: Array, values: Array) -> None:
-        self._parts.append(self._below((hashes, keys, order, values)))
-        self._held += len(self._parts[-1][0])
+    def add(self, hashes: Keys, keys: Keys, order: Array, values: Array, text: pl.Series | None = None) -> None:
+        inside = self._inside(hashes)
+        self._parts.append((hashes[inside], keys[inside], order[inside], values[inside]))
+        if text is not None:
+            self._texts.append(leading_bytes(text.gather(inside)))
+        self._held += len(inside)
         while self._held > self._most:
             self._shift += 1
-            self._parts = [self._below(part) for part in self._parts]
+            below = [self._inside(part[0]) for part in self._parts]
+            self._parts = [(p[0][at], p[1][at], p[2][at], p[3][at]) for p, at in zip(self._parts, below, strict=True)]
+            if self._texts:
+                self._texts = [text[at] for text, at in zip(self._texts, below, strict=True)]
             self._held = sum(len(part[0]) for part in self._parts)
 
     def rows(self) -> tuple[Keys, Array, Array]:
@@ -133,11 +162,28 @@ class _Kept:
         joined = [np.concatenate(column) for column in zip(*self._parts, strict=True)]
         return (joined[1], joined[2], joined[3]) if joined else (np.zeros(0, np.uint64), np.zeros(0), np.zeros(0))
 
-    def _below(self, part: tuple[Keys, Keys, Array, Array]) -> tuple[Keys, Keys, Array, Array]:
+    def sorted_as(self) -> NDArray[np.bytes_] | None:
+        """The beginnings of the texts of the rows, where the column is one of text."""
+        return np.concatenate(self._texts) if self._texts and len(self._texts) == len(self._parts) else None
+
+    def _inside(self, hashes: Keys) -> NDArray[np.int64]:
         if not self._shift:
-            return part
-        kept = part[0] < np.uint64(2**64 - 1 >> self._shift)
-        return part[0][kept], part[1][kept], part[2][kept], part[3][kept]
+            return np.arange(len(hashes))
+        return np.flatnonzero(hashes < np.uint64(2**64 - 1 >> self._shift))
+
+
+def _rises(order: Array) -> bool:
+    """Whether an order is that of the rows, up or down, but for few of them."""
+    known = order[np.isfinite(order)]
+    if len(known) < 10 or len(np.unique(known)) < 0.5 * len(known):
+        return False
+    steps = np.diff(known)
+    return bool(max(np.mean(steps >= 0), np.mean(steps <= 0)) >= _RISES)
+
+
+def _sorted_as(column: pl.Series, rows: NDArray[np.int64]) -> pl.Series | None:
+    text = as_text(column)
+    return None if text is None else text.gather(rows)
 
 
 def _with_words(columns: Mapping[str, pl.Series]) -> Iterator[tuple[str, pl.Series]]:
@@ -202,13 +248,23 @@ def _number(text: pl.Series) -> pl.Series:
     return european.zip_with(comma, english).cast(pl.Float64, strict=False)
 
 
+def read_in_full(text: pl.Series) -> bool:
+    """Whether every text is a plain number, a date or a time, so that there is nothing else to read in it."""
+    known = text.drop_nulls()
+    if not len(known):
+        return True
+    some = _read(known.head(256))[0]
+    return some.null_count() == 0 and not bool(known.head(256).str.contains(r"\p{L}").any())
+
+
 def numbers_in(column: pl.Series) -> list[NDArray[np.float64]]:
     """Where values stand in the column's own order, as :func:`order_of`, then further numbers that a text holds."""
     first = order_of(column)
-    if column.dtype != pl.String:
-        return [first]
     try:
-        return [np.asarray(one.to_numpy(), dtype=np.float64) for one in _read(column, _IN_TEXT)]
+        text = as_text(column)
+        if text is None:
+            return [first]
+        return [np.asarray(one.to_numpy(), dtype=np.float64) for one in _read(text, _IN_TEXT)]
     except (PolarsError, PanicException):
         return [first]
 
@@ -217,10 +273,10 @@ def order_of(column: pl.Series) -> NDArray[np.float64]:
     """Where a value stands in the column's own order: numbers, times, and what a text says of them."""
     dtype = column.dtype
     try:
-        if dtype == pl.Boolean or not (dtype.is_numeric() or dtype.is_temporal() or dtype == pl.String):
+        if (text := as_text(column)) is not None:
+            column = _read(text)[0]
+        elif dtype == pl.Boolean or not (dtype.is_numeric() or dtype.is_temporal()):
             return np.full(len(column), np.nan)
-        if dtype == pl.String:
-            column = _read(column)[0]
         elif dtype.is_temporal():
             column = column.to_physical()
         return np.asarray(column.cast(pl.Float64, strict=False).to_numpy(), dtype=np.float64)

@@ -13,6 +13,10 @@ _EQUAL = 3  # rows with one difference or quotient to all digits: among continuo
 _DISTINCT = 0.95
 _FINE = 1e-10  # of the spread: differences nearer than that are one
 _LAGS = (1, 2, 3)
+_NEAR = 20  # places about a difference that it is compared with
+_USUAL = 0.05  # share of the rows that make a value a usual one
+_FEW = 0.2  # different values per row below which equal rows are no surprise
+_PLACES = 50  # different differences, for one of them to stand out
 _GROUPS, _SHARE = 3, 0.5  # groups, and the share of the rows in groups whose average or total the column is
 _MEAN_FINE = 1e-4  # of the spread, or of a total: averages are often written to a few digits
 
@@ -34,11 +38,48 @@ def holds_values(values: Array, column: Array) -> bool:
         return False
     if _averages(x, y):
         return True
+    if _equal_on_lattice(x, y):
+        return True
     if len(np.unique(x)) < _DISTINCT * len(x):
         return False
     pairs = [(values, column)]
     pairs += [pair for lag in _LAGS for pair in ((values[:-lag], column[lag:]), (values[lag:], column[:-lag]))]
     return any(_share_one(*pair) for pair in pairs)
+
+
+def _equal_on_lattice(x: Array, y: Array) -> bool:
+    """Whether more rows have one difference than any near it, on a lattice such as that of cents.
+
+    By chance, rows share differences there, and related columns share small ones more often; but not a single one so
+    much more often than its neighbours.
+    """
+    scale = next((10.0**d for d in range(5) if np.all(np.abs(np.round(x, d) - x) <= 1e-9 * np.abs(x))), None)
+    if scale is None or float(np.abs(x).max()) * scale > 1e15:
+        return False
+    with np.errstate(invalid="ignore"):
+        whole = (np.abs(y) * scale < 1e15) & (np.abs(np.round(y * scale) - y * scale) < 1e-6)
+    if np.mean(whole) < _SHARE or min(len(np.unique(one[whole])) for one in (x, y)) < _PLACES:
+        return False
+    if len(np.unique(x)) < _FEW * len(x):
+        return False
+    # rows that have the usual value of both columns, such as 0, are equal for another reason
+    for column in (x, y):
+        _, code, rows = np.unique(column, return_inverse=True, return_counts=True)
+        whole &= (rows <= _USUAL * len(x))[code]
+    if np.count_nonzero(whole) < _PLACES:
+        return False
+    here, there = np.round(x[whole] * scale), np.round(y[whole] * scale)
+    places, counts = np.unique(there - here, return_counts=True)
+    best = int(np.argmax(counts))
+    seen, rest = int(counts[best]), np.delete(counts, best)
+    near = np.delete(np.abs(places - places[best]), best) <= _NEAR * max(1.0, np.ptp(places) / len(places))
+    beside, anywhere = int(rest[near].max(initial=1)), int(rest.max(initial=1))
+    if seen <= _EQUAL or seen <= beside + 4 * np.sqrt(beside) or seen < anywhere + 3 * np.sqrt(anywhere):
+        return False
+    # favourite values of both columns meet by chance, too
+    rng = np.random.default_rng(0)
+    luck = max(int(np.unique(rng.permutation(there) - here, return_counts=True)[1].max()) for _ in range(5))
+    return bool(seen > luck + 4 * np.sqrt(luck))
 
 
 def _share_one(values: Array, column: Array) -> bool:

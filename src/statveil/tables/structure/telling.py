@@ -1,0 +1,114 @@
+"""Whether other columns tell the column's values, by all searches together: copies, links, codes, unread columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from statveil.tables.structure.alongside import Alongside
+from statveil.tables.structure.copy_search import find_changes, find_ties
+from statveil.tables.structure.filter_search import Neighbours
+from statveil.tables.structure.findings import Finding
+from statveil.tables.structure.group_search import Beside
+from statveil.tables.structure.link_search import find_links
+from statveil.tables.structure.row_search import holds_values
+from statveil.tables.structure.text_forms import digests
+from statveil.tables.structure.within_search import groupings, one_code_each, written_once
+
+__all__ = ["find_copies"]
+
+_LABELS = 8  # categories, and labels of another column, that are compared with their neighbours
+
+
+def find_copies(rows: Beside, *, categories: bool = False) -> list[Finding]:
+    """Findings that name the columns, alone or together, that tell the column's values, and those that are not read.
+
+    For ``categories`` only the rows around are looked at: what a column tells of its own row is a matter of groups.
+    """
+    sample = Alongside.of(rows)
+    told = list(dict.fromkeys(_neighbours(sample) if categories else _told(sample)))
+    found = []
+    if told:
+        says = (
+            f"other columns tell its values ({_listed(told)}): a copy in another form or with errors, in some rows or "
+            "a row further on, a flag or label for a range of values, averages or totals of groups or of the rows "
+            "around, a running total, shares within groups, codes for the values, a function that turns, or several "
+            "that make a sum or product. They stay as they are, and show how far "
+            "the column moves; drop them, or work them out anew from the released column."
+        )
+        found.append(Finding(name="copies", values=(), flag="", says=says))
+    if sample.unreadable:
+        names = _listed([repr(name) for name in sample.unreadable])
+        says = (
+            f"other columns hold lists, records, bytes or objects ({names}), in which nobody has looked for its "
+            "values; drop them, or write what is needed of them as plain columns."
+        )
+        found.append(Finding(name="copies", values=(), flag="", says=says))
+    return found
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def _told(sample: Alongside) -> Iterator[str]:
+    ties = find_ties(sample.values, sample.numbers, breaks=sample.breaks)
+    yield from (" with ".join(map(repr, tie.columns)) for tie in ties)
+    known = {tie.columns[0] for tie in ties if len(tie.columns) == 1}
+    for name, column in sample.numbers.items():
+        if not any(name in tie.columns for tie in ties) and holds_values(sample.values, column):
+            known.add(name)
+            yield repr(name)
+    for name, keys in sample.labels.items():
+        if name not in known and (find_changes(sample.values, keys) or one_code_each(sample.values, keys)):
+            known.add(name)
+            yield repr(name)
+    for name, text in sample.texts.items():
+        if name not in known and digests(text, sample.values):
+            known.add(name)
+            yield repr(name)
+    around = sample.around
+    if len(around.values) == len(sample.values):
+        links = find_links(
+            sample.values, sample.numbers, sample.labels, breaks=around.breaks, whole=sample.whole, known=known
+        )
+    else:  # neighbours are those of the whole table, labels those of the rows with a value
+        finite = np.isfinite(around.values)
+        spread = {name: np.zeros(len(finite), dtype=np.uint64) for name in sample.labels}
+        for name, keys in sample.labels.items():
+            spread[name][finite] = keys
+        links = find_links(around.values, around.numbers, spread, breaks=around.breaks, whole=sample.whole, known=known)
+    yield from (" with ".join(map(repr, link.columns)) for link in links)
+    yield from _once(sample)
+
+
+def _once(sample: Alongside) -> Iterator[str]:
+    """Columns that hold the value in another row of the same group."""
+    around = sample.around
+    gaps = {name: column for name, column in around.numbers.items() if 0 < np.isnan(column).sum() < len(column)}
+    finite = np.isfinite(around.values)
+    for group, code in groupings(around.labels).items() if gaps else ():
+        for name, column in gaps.items():
+            filled = written_once(around.values, column, code) if name != group else None
+            if filled is not None and find_ties(around.values[finite], {name: filled[finite]}):
+                yield f"{name!r} with {group!r}"
+
+
+def _neighbours(sample: Alongside) -> Iterator[str]:
+    """Columns that are made of the categories of the rows around: of the row before, rolling shares, running counts."""
+    around = sample.around
+    labels = np.unique(around.values[np.isfinite(around.values)], return_counts=True)
+    frequent = labels[0][np.argsort(-labels[1], kind="stable")][:_LABELS]
+    columns = dict(around.numbers)
+    for name, keys in around.labels.items():
+        names, counts = np.unique(keys, return_counts=True)
+        if 2 <= len(names) <= 4 * _LABELS:
+            chosen = names[np.argsort(-counts, kind="stable")][:_LABELS]
+            columns |= {f"{name}\0{i}": (keys == label).astype(np.float64) for i, label in enumerate(chosen)}
+    for category in frequent:
+        values = np.where(np.isfinite(around.values), (around.values == category).astype(np.float64), np.nan)
+        rows = Neighbours(values, around.breaks, whole=sample.whole)
+        for name, column in columns.items():
+            if np.isfinite(column).any() and rows.find(name, column) is not None:
+                yield repr(name.split("\0")[0])

@@ -1,0 +1,118 @@
+"""What groups add: shares of a group's total, values written once per id; and the same values in other rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statveil.tables.blocks import Array
+from statveil.tables.structure.links import SameLink, WithinLink, within_groups
+
+__all__ = ["find_same", "find_within", "groupings", "one_code_each", "written_once"]
+
+_LEAST_ROWS = 20
+_GROUPS = 3
+_TOLD = 0.99  # of the variation within groups
+_COMBINED = 300  # pairs of a group column and a column of numbers that are looked at
+_GLANCE = 4096
+_SAME, _DIFFERENT = 0.9, 20
+_ONE_VALUE, _FILLED = 0.95, 0.5
+_CODES, _DENSE = 20, 0.2
+
+Keys = NDArray[np.generic]
+
+
+def groupings(labels: Mapping[str, Keys]) -> dict[str, NDArray[np.int64]]:
+    """Columns that put at least two rows each into several groups."""
+    found = {}
+    for name, keys in labels.items():
+        names, code, counts = np.unique(keys, return_inverse=True, return_counts=True)
+        if len(names) >= _GROUPS and counts[counts > 1].sum() >= 0.5 * len(keys):
+            found[name] = code.astype(np.int64)
+    return found
+
+
+def find_within(values: Array, numbers: Mapping[str, Array], labels: Mapping[str, Keys]) -> list[WithinLink]:
+    """Columns that are multiples of the column in each group, as shares of the group's total are."""
+    look = slice(None, _GLANCE)  # the first rows: groups often stand together
+    with np.errstate(all="ignore"):
+        x = np.log(np.abs(values[look]))
+        shapes = {name: np.log(np.abs(column[look])) for name, column in numbers.items()}
+    shapes = {name: shape for name, shape in shapes.items() if np.mean(np.isfinite(shape)) >= 0.5}
+    found: list[WithinLink] = []
+    left = _COMBINED
+    for group, code in groupings({name: keys[look] for name, keys in labels.items()}).items():
+        own = within_groups(x, code.astype(np.float64))
+        for name, shape in shapes.items():
+            if name == group or left == 0 or any(one.columns[0] == name for one in found):
+                continue
+            left -= 1
+            good = np.isfinite(own) & np.isfinite(shape)
+            if np.count_nonzero(good) < _LEAST_ROWS:
+                continue
+            with np.errstate(invalid="ignore"):
+                ratio = np.where(good, x - shape, np.nan)
+            rest = within_groups(ratio, code.astype(np.float64))
+            spread, off = float(np.nanmean(own[good] ** 2)), float(np.nanmean(rest[good] ** 2))
+            if spread > 1e-12 and off <= (1 - _TOLD) * spread:
+                found.append(WithinLink(columns=(name, group)))
+    return found
+
+
+def written_once(values: Array, column: Array, code: NDArray[np.int64]) -> Array | None:
+    """A column that is empty but in one row of each group, filled in for all of the group; ``None`` if it is not so."""
+    known = np.flatnonzero(np.isfinite(column))
+    if not _LEAST_ROWS <= len(known) <= 0.8 * len(column):
+        return None
+    groups = int(code.max()) + 1
+    low, high = np.full(groups, np.inf), np.full(groups, -np.inf)
+    np.minimum.at(low, code[known], column[known])
+    np.maximum.at(high, code[known], column[known])
+    told = np.isfinite(low)
+    if np.mean((low == high)[told]) < _ONE_VALUE or np.mean(told[code]) < _FILLED:
+        return None
+    return np.where(told & (low == high), low, np.nan)[code]
+
+
+def find_same(values: Array, name: str, column: Array) -> SameLink | None:
+    """Whether a column has the same values as this one, in whatever rows."""
+    x, y = (np.sort(one[np.isfinite(one)]) for one in (values, column))
+    if abs(len(x) - len(y)) > 0.02 * len(x) or len(x) < _LEAST_ROWS:
+        return None
+    places, first = np.unique(x, return_counts=True)
+    if len(x) == len(y) and bool(np.all(x == y)) and len(places) >= 5 and (np.ptp(first) or _rare(places)):
+        return SameLink(columns=(name,))  # as many of each value, and not by design
+    if len(places) < _DIFFERENT:
+        return None
+    at = np.searchsorted(places, y)
+    hit = (at < len(places)) & (places[np.minimum(at, len(places) - 1)] == y)
+    second = np.bincount(at[hit], minlength=len(places))
+    shared = float(np.minimum(first, second).sum()) / len(x)
+    # lattices share many values by chance: then the counts must agree, value by value
+    busy = first >= 5
+    agree = shared >= _SAME and (np.mean(first) < 2 or bool(np.all(np.abs(first - second)[busy] <= 0.05 * first[busy])))
+    return SameLink(columns=(name,)) if agree and _rare(places) else None
+
+
+def _rare(places: Array) -> bool:
+    """Whether two independent columns would hardly have the same values: not every place of a short lattice is used."""
+    gaps = np.diff(places)
+    return bool(len(places) > 200 or np.ptp(places) > 3 * len(places) * float(gaps.min()))
+
+
+def one_code_each(values: Array, keys: Keys) -> bool:
+    """Whether each value goes with one label and each label with one value, on a lattice where values recur.
+
+    An id of people or places meets one value in many ids; a digest of the value, or a code for it, does not.
+    """
+    places, code = np.unique(values, return_inverse=True)
+    if len(places) < _CODES or len(places) > 0.5 * len(values):
+        return False
+    gaps = np.diff(places)
+    if len(places) < _DENSE * (np.ptp(places) / float(gaps.min()) + 1):  # so fine a scale does not recur by chance
+        return False
+    names, label = np.unique(keys, return_inverse=True)
+    pairs = len(np.unique(code.astype(np.int64) * len(names) + label))
+    return pairs == len(places) == len(names)
