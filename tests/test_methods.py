@@ -320,3 +320,12 @@ def test_a_frontier_of_every_method(cli):
     for point in found["points"]:
         # Theorem 2: gamma is 1/2, so no mechanism has less than 1 / ceil(distortion)
         assert point["risk"] >= 1 / np.ceil(point["distortion"] - 1e-9) - 1e-6
+
+
+def test_the_help_states_the_cells_that_each_method_takes(cli):
+    cells = {name: method.cells for name, method in METHODS.items() if method.cells is not None}
+    assert cells == {"dynamic": 800, "greedy": 800, "layered": 400, "comb": 400, "layered-comb": 400, "optimal": 240}
+    for command in ("plan", "frontier"):
+        said = " ".join(cli(command, "--help")[1].split())
+        assert "default 800; layers and combs 400, optimal 240" in said
+        assert all(name in said for name in METHODS)

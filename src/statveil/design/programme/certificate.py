@@ -146,9 +146,9 @@ def covered(low: Array, high: Array, start: Array, stop: Array) -> Array:
     return np.where(point, inside >= 0, share)
 
 
-def risk_of(grid: CellGrid, assignment: Assignment, window: float | None = None) -> float:
+def risk_of(grid: CellGrid, assignment: Assignment) -> float:
     """Prior mass that the best guess for each release catches, with the mass of each cell spread evenly in it."""
-    length = reach(grid, window)
+    length = reach(grid)
     layer = _layers(grid)
     order = np.lexsort((grid.high[assignment.cell], grid.low[assignment.cell], assignment.release))
     cell = assignment.cell[order]
