@@ -183,6 +183,54 @@ def test_a_secret_in_one_file_is_planned_released_and_audited(trimmed):
     assert 0.15 <= bayes.rate <= 0.45  # about as often as was stated: neither blind nor told the secret
 
 
+SUM = (
+    TRIMMED[: TRIMMED.index("@dataclass")]
+    + """
+@dataclass(frozen=True, slots=True)
+class QuartileSum(Secret):
+    kind: ClassVar[str] = "quartile-sum"
+    doc: ClassVar[str] = "the sum of both quartiles: it moves twice as far as the column"
+
+    def of(self, family, params):
+        return family.quantile(0.25, params) + family.quantile(0.75, params)
+
+    def linear(self, family):
+        return 2.0, float(family.z_quantile(0.25) + family.z_quantile(0.75))
+
+    def of_column(self, numbers, family):
+        return numbers.quantile(0.25) + numbers.quantile(0.75)
+"""
+)
+
+
+@pytest.mark.parametrize(("known", "mode"), [({}, "shift"), ({"step": 1.0}, "lattice"), ({"minimum": 0.0}, "scale")])
+def test_a_secret_that_moves_twice_as_far_as_the_column_is_released_as_the_plan_says(tmp_path, known, mode):
+    try:
+        secret = loaded(tmp_path, "quartile_sum", SUM).QuartileSum()
+        check_secret(sv.Gaussian(), secret)
+        prior = sv.Box(mu=(100, 200), sigma=(1, 9))
+        problem = sv.Problem(
+            family=sv.Gaussian(), prior=prior, secret=secret, tolerance=3.0, known=sv.Structure(**known)
+        )
+        plan = sv.plan(problem, max_risk=0.3, method="interval")
+        assert plan.mode == mode
+        column = np.random.default_rng(5).normal(130.2, 7.0, 2_001)
+        column = np.round(column) if "step" in known else column
+        made = sv.release(plan, column, details=True, accept=("heaps",))
+        before, after = (sum(np.quantile(rows, [0.25, 0.75])) for rows in (column, made.table))
+        assert after == pytest.approx(made.record["released"]["secret"], abs=1e-6)
+        if mode != "scale":
+            moves = made.table - column
+            assert moves.max() - moves.min() < 1e-9
+            assert moves[0] == pytest.approx(0.5 * (after - before))
+        found = sv.audit(plan, column, made.table, trials=200, seed=4)
+        assert not found.leaks
+        (bayes,) = (finding for finding in found.findings if finding.attacker == "bayes")
+        assert 0.15 <= bayes.rate <= 0.45  # about the stated 0.3
+    finally:
+        SECRETS.pop("quartile-sum", None)
+
+
 def test_a_secret_that_is_not_what_its_linear_form_says_is_found_out(trimmed):
     class Wrong(trimmed):
         kind = "wrong-trimmed"

@@ -168,7 +168,8 @@ class Verifier:
     def _bounds(self, sample: Array) -> list[Finding]:
         """Natural bounds that the column keeps to, on a side where neither the plan nor the family has one."""
         family = self.plan.problem.family
-        if not self.plan.release_mode.line or not isinstance(family, LocationScale):
+        mode = self.plan.release_mode
+        if (mode.random and mode.pinned) or not isinstance(family, LocationScale):  # drawn anew above a declared bound
             return []
         minimum, maximum = natural_bounds(sample)
         # A bound that is a parameter of the family has a prior of its own: it is not taken to be known.

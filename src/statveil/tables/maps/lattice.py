@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from statveil.problem.location_scale import LocationScale
 from statveil.tables.blocks import Array
 from statveil.tables.maps.affine import Quiet, largest_secret, smeared
 from statveil.tables.maps.build import Job
@@ -70,10 +71,12 @@ def on_lattice(place: Array, step: float, offset: float) -> Array:
 
 def prepare(job: Job) -> Lattice:
     """One number of steps for all rows."""
-    known, (statistic, secret) = job.plan.problem.known, job.ends
+    problem, (statistic, secret) = job.plan.problem, job.ends
+    known, family = problem.known, problem.family
     assert known.spacing is not None
+    assert isinstance(family, LocationScale)
     return Lattice(
-        steps=round((secret - statistic) / known.spacing),
+        steps=round((secret - statistic) / (problem.secret.shift_rate(family) * known.spacing)),
         spacing=known.spacing,
         step=known.step,
         offset=job.offset,
