@@ -83,3 +83,13 @@ def test_the_command_line_prints_the_same_words(tmp_path):
 def test_only_results_are_described():
     with pytest.raises(TypeError, match="nothing to say of dict"):
         sv.describe(json.loads("{}"))
+
+
+def test_a_file_that_is_not_there_is_an_error_of_files_as_everywhere(tmp_path):
+    with pytest.raises(OSError, match="No such file") as caught:
+        sv.load_plan(tmp_path / "none.json")
+    assert isinstance(caught.value, sv.PlanFileError)
+    assert isinstance(caught.value, ValueError)
+    with pytest.raises(OSError, match="No such file") as caught:
+        sv.release_file(PLAN, tmp_path / "none.csv", tmp_path / "out.csv", column="x")
+    assert str(caught.value) == f"cannot read {tmp_path / 'none.csv'}: No such file or directory."

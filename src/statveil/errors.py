@@ -5,7 +5,7 @@ Each message says what was wrong, what was given, what is allowed and what to do
     StatveilError
     ├── ProblemError        the question itself is wrong (family, prior, secret, tolerance, structure)
     ├── TargetError         the question is fine, but no mechanism meets the target
-    ├── FileError           a file or folder cannot be read or written
+    ├── FileError           a file or folder cannot be read or written (an OSError too)
     │   └── PlanFileError   a plan file is not ours, is damaged, or is newer than this version
     └── TableError          a table does not fit the plan
         ├── ColumnError     the column is missing, of the wrong kind, or outside the stated prior
@@ -27,6 +27,7 @@ __all__ = [
     "StructureError",
     "TableError",
     "TargetError",
+    "cannot",
     "shortened",
     "unknown_name",
 ]
@@ -72,8 +73,8 @@ class TargetError(StatveilError):
     """No mechanism of the asked kind meets the target; the message names what can be reached."""
 
 
-class FileError(StatveilError):
-    """A file or folder cannot be read or written."""
+class FileError(StatveilError, OSError):
+    """A file or folder cannot be read or written; also an ``OSError``, as for any other file."""
 
 
 class PlanFileError(FileError):
@@ -90,6 +91,17 @@ class ColumnError(TableError):
 
 class StructureError(TableError):
     """The column has structure that was not declared, or lacks structure that was declared."""
+
+
+def cannot(doing: str, error: BaseException, advice: str = "") -> FileError:
+    """What a system's error says, in a sentence; an error that already is one of ours stays as it is.
+
+    >>> print(cannot("read a.csv", PermissionError(13, "Permission denied")))
+    cannot read a.csv: Permission denied.
+    """
+    if isinstance(error, FileError):
+        return error
+    return FileError(f"cannot {doing}: {getattr(error, 'strerror', None) or error}.{advice and ' ' + advice}")
 
 
 def unknown_name(what: str, given: str, allowed: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from statveil.contradictions import contradictions
-from statveil.errors import FileError, PlanFileError, StatveilError
+from statveil.errors import FileError, PlanFileError, StatveilError, cannot
 from statveil.numbers import LARGEST
 from statveil.planning import Plan
 from statveil.small_file import read_small
@@ -99,9 +99,7 @@ def load_plan(path: str | os.PathLike[str]) -> Plan:
     except UnicodeDecodeError:
         raise PlanFileError(f"{path} is not a statveil plan (not UTF-8 text).") from None
     except OSError as error:
-        raise PlanFileError(f"cannot read {path}: {error.strerror or error}.") from None
-    except FileError as error:
-        raise PlanFileError(str(error)) from None
+        raise PlanFileError(str(cannot(f"read {path}", error))) from None
     return parse_plan(text, source=str(path))
 
 

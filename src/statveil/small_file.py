@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from statveil.errors import FileError
+from statveil.errors import FileError, cannot
 
 __all__ = ["LARGEST_FILE", "read_small"]
 
@@ -37,9 +37,7 @@ def read_small(path: str | os.PathLike[str]) -> str:
     except FileNotFoundError:
         raise
     except (OSError, ValueError) as error:
-        if isinstance(error, FileError):
-            raise
-        raise FileError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}.") from None
+        raise cannot(f"read {path}", error) from None
     if len(content) > LARGEST_FILE:
         raise FileError(f"cannot read {path}: it is larger than {LARGEST_FILE >> 20} MiB; name another file.")
     return content.decode("utf-8-sig")

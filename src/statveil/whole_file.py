@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from statveil.disk import sync
-from statveil.errors import FileError
+from statveil.errors import FileError, cannot
 from statveil.work_folder import empty, work_folder
 
 __all__ = ["is_special", "names_folder", "put_whole", "write_synced", "write_whole"]
@@ -37,7 +37,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes, *, private: bool =
             empty(folder)
             put_whole(target, content, folder=folder, private=private)
     except OSError as error:
-        raise FileError(f"cannot write {path}: {error.strerror or error}.") from None
+        raise cannot(f"write {path}", error) from None
 
 
 def names_folder(path: str | os.PathLike[str]) -> bool:

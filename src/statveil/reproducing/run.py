@@ -12,7 +12,7 @@ from typing import Any
 
 from statveil.datasets.dataset import Dataset
 from statveil.datasets.mba import PROVIDER
-from statveil.errors import FileError, ProblemError, StatveilError, unknown_name
+from statveil.errors import FileError, ProblemError, StatveilError, cannot, unknown_name
 from statveil.numbers import check_seed
 from statveil.reproducing import items as _items  # noqa: F401  (fills the registry)
 from statveil.reproducing.item import FULL, ITEMS, Item, Sizes, Work
@@ -177,4 +177,4 @@ def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FileError(f"cannot make the folder {folder}: {error.strerror or error}.") from None
+        raise cannot(f"make the folder {folder}", error) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from statveil.errors import FileError
+from statveil.errors import cannot
 
 __all__ = ["hash_file"]
 
@@ -21,4 +21,4 @@ def hash_file(path: Path) -> str:
             digest.update(f"{inner.relative_to(path).as_posix()}\0{hash_file(inner)}\n".encode())
         return digest.hexdigest()
     except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror or error}.") from None
+        raise cannot(f"read {path}", error) from None

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from statveil import disk
-from statveil.errors import FileError
+from statveil.errors import cannot
 from statveil.tables.card import card_path
 from statveil.tables.hashing import hash_file
 from statveil.whole_file import write_synced
@@ -82,7 +82,7 @@ def publish(folder: Path, target: Path, card: bytes, *, replace: bool) -> None:
         with suppress(OSError):
             (folder / JOURNAL).unlink()
     except OSError as error:
-        raise FileError(f"cannot write {target}: {error.strerror or error}.") from None
+        raise cannot(f"write {target}", error) from None
 
 
 def recover(folder: Path, target: Path) -> None:
@@ -100,7 +100,7 @@ def recover(folder: Path, target: Path) -> None:
             (folder / JOURNAL).unlink()
         empty(folder)
     except OSError as error:
-        raise FileError(f"cannot write {target}: {error.strerror or error}.") from None
+        raise cannot(f"write {target}", error) from None
 
 
 def interrupted(target: Path) -> bool:

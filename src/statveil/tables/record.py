@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from statveil.errors import FileError
+from statveil.errors import FileError, cannot
 from statveil.planning import Plan
 from statveil.small_file import read_small
 from statveil.tables.frames import Frame
@@ -52,10 +52,8 @@ def read_record(path: Path) -> Any:
     """What is in the file of a record."""
     try:
         return json.loads(read_small(path))
-    except FileError:
-        raise
     except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror or error}.") from None
+        raise cannot(f"read {path}", error) from None
     except (ValueError, RecursionError):
         raise FileError(f"{path} exists and is not a record; name another file for the record.") from None
 
@@ -73,7 +71,7 @@ def recorded_seed(path: Path, plan: Plan, *, column: str, sha256: str, shuffled:
         if not path.exists():
             return None
     except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror or error}.") from None
+        raise cannot(f"read {path}", error) from None
     data = read_record(path)
     try:
         return seed_in(data, plan, column=column, sha256=sha256, shuffled=shuffled)

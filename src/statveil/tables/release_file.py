@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from statveil.contradictions import refuse_contradictions
-from statveil.errors import FileError, StatveilError, TableError
+from statveil.errors import FileError, StatveilError, TableError, cannot
 from statveil.planning import Plan
 from statveil.tables.blocks import Array
 from statveil.tables.card import card_path, make_card, read_card
@@ -110,7 +110,7 @@ def release_file(
                 progress=progress,
             )
     except OSError as error:
-        raise FileError(f"cannot write {target}: {error.strerror or error}.") from None
+        raise cannot(f"write {target}", error) from None
 
 
 def _release(
@@ -205,7 +205,7 @@ def _kept(record: Path) -> Iterator[Callable[[bytes], None]]:
             try:
                 put_whole(real, content, folder=folder, private=True)
             except OSError as error:
-                raise FileError(f"cannot write {record}: {error.strerror or error}.") from None
+                raise cannot(f"write {record}", error) from None
 
         yield keep
 
@@ -247,7 +247,7 @@ def _check_paths(source: Path, target: Path, record: Path | None, protect: list[
                 f"the output must have the input's format. Got {source.name} and {target.name}; use the same suffix."
             )
     except (OSError, ValueError) as error:
-        raise _cannot_write(target, error) from None
+        raise cannot(f"write {target}", error) from None
 
 
 def _check_target(source: Path, target: Path, overwrite: bool) -> None:
@@ -272,13 +272,7 @@ def _check_target(source: Path, target: Path, overwrite: bool) -> None:
                 "release is replaced; move it away, or give another name."
             )
     except (OSError, ValueError) as error:
-        raise _cannot_write(target, error) from None
-
-
-def _cannot_write(target: Path, error: OSError | ValueError) -> FileError:
-    if isinstance(error, FileError):
-        return error
-    return FileError(f"cannot write {target}: {getattr(error, 'strerror', None) or error}.")
+        raise cannot(f"write {target}", error) from None
 
 
 def _check_apart(inputs: dict[str, Path], outputs: dict[str, Path]) -> None:

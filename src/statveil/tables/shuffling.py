@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from statveil.errors import FileError
+from statveil.errors import cannot
 from statveil.tables.blocks import BLOCK
 from statveil.tables.maps.column_map import stream
 
@@ -72,9 +72,7 @@ def shuffled_frames(
             for one in held:
                 yield from _sorted(one.read())
     except OSError as error:
-        raise FileError(
-            f"cannot write to the folder for temporary files: {error.strerror or error}. Set TMPDIR to another folder."
-        ) from None
+        raise cannot("write to the folder for temporary files", error, "Set TMPDIR to another folder.") from None
 
 
 class _Part:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from statveil.contradictions import contradictions
-from statveil.errors import FileError, StatveilError
+from statveil.errors import FileError, StatveilError, cannot
 from statveil.planning import Plan
 from statveil.spoken import Spoken
 from statveil.tables.card import VERSION, card_path, make_card, plan_of, read_card
@@ -50,7 +50,7 @@ def verify_file(path: str | os.PathLike[str]) -> Verified:
     try:
         there = place.exists()
     except (OSError, ValueError) as error:
-        raise FileError(f"cannot read {place}: {getattr(error, 'strerror', None) or error}.") from None
+        raise cannot(f"read {place}", error) from None
     if not there:
         stopped = f" {_STOPPED}" if place.name and interrupted(place) else ""
         raise FileError(f"cannot read {place}: No such file or directory.{stopped}")

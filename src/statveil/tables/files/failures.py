@@ -34,6 +34,8 @@ def cannot_read(path: Path, error: BaseException, what: str) -> FileError:
 
     The engine's own words are left out: they may quote the content.
     """
+    if isinstance(error, FileError):
+        return error
     reason = system_reason(error)
     if reason:
         return FileError(f"cannot read {path}: {reason}.")
@@ -47,5 +49,7 @@ def cannot_read(path: Path, error: BaseException, what: str) -> FileError:
 
 def cannot_write(target: Path, error: BaseException) -> FileError:
     """A table that cannot be written."""
+    if isinstance(error, FileError):
+        return error
     reason = system_reason(error) or "the engine could not write one of its columns"
     return FileError(f"cannot write {target}: {reason}.")

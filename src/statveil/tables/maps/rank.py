@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from statveil.errors import ColumnError, FileError
+from statveil.errors import ColumnError, FileError, cannot
 from statveil.planning import Plan
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import BLOCK, Array, Blocks
@@ -271,9 +271,7 @@ def prepare_rank(
         _check_room(rows)
         result = _sorted_in_files(blocks, rows=rows, cuts=cuts, seed=seed, released=released)
     except OSError as error:
-        raise FileError(
-            f"cannot write to the folder for temporary files: {error.strerror or error}. Set TMPDIR to another folder."
-        ) from None
+        raise cannot("write to the folder for temporary files", error, "Set TMPDIR to another folder.") from None
     return Rank(starts=starts, released=result)
 
 
