@@ -369,7 +369,12 @@ def results(tmp_path_factory):
     """Three quick items, one of them on a stand-in."""
     folder = tmp_path_factory.mktemp("results") / "new" / "folder"
     told = []
-    found = reproduce(folder, only=["salary", "sawtooth", "printed-bounds"], sizes=TINY, progress=told.append)
+    found = reproduce(
+        folder,
+        only=["salary", "sawtooth", "printed-bounds"],
+        sizes=TINY,
+        progress=lambda stage, done, total: told.append(stage),
+    )
     return folder, found, told
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,7 +28,7 @@ from statveil.problem.parameters import checked_parameters
 from statveil.problem.problem import Problem
 from statveil.published import published_bound
 from statveil.simulation import Rate, play
-from statveil.spoken import Spoken
+from statveil.spoken import Progress, Spoken, telling
 from statveil.theory.gamma import gamma, least_distortion, least_risk
 from statveil.vouched import vouch_for
 
@@ -313,7 +313,7 @@ def plan(
     robust_to: tuple[float, float] | None = None,
     grid: int | None = None,
     release: str = "free",
-    progress: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
 ) -> Plan:
     """The best mechanism for a problem and exactly one target.
 
@@ -342,7 +342,7 @@ def plan(
     release : str
         ``"free"``, or ``"grid"``: the released parameter must be an edge of the grid, as in the paper.
     progress : callable, optional
-        Called with one line of text now and then by methods that take long.
+        Called now and then with what is being done, 0 and None.
 
     Examples
     --------
@@ -378,7 +378,7 @@ def plan(
             cells=grid,
             on_grid=release == "grid",
             combs=robust is not None,
-            progress=progress,
+            progress=telling(progress),
         )
     except TargetError as error:
         if robust is None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import html
 import importlib
 import re
+from collections.abc import Callable
 from typing import Any, ClassVar
 
-__all__ = ["Spoken", "describe", "harmless"]
+__all__ = ["Progress", "Spoken", "describe", "harmless", "telling"]
+
+Progress = Callable[[str, int, int | None], None]
+"""Called with what is being done, how much of it was just done (rows, tables), and how much there is, if known."""
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters but tab and line end, marks that turn the direction of writing, lone surrogates."""
@@ -46,3 +50,8 @@ def describe(result: Any) -> str:
         raise TypeError(f"nothing to say of {type(result).__name__}; give a result of statveil, such as a plan.")
     module, _, function = result.words.partition(":")
     return harmless(str(getattr(importlib.import_module(f"statveil.{module}"), function)(result)))
+
+
+def telling(progress: Progress | None) -> Callable[[str], None]:
+    """To tell of work that is not counted."""
+    return (lambda text: None) if progress is None else (lambda text: progress(text, 0, None))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from statveil.errors import ProblemError, TableError, unknown_name
 from statveil.numbers import number
 from statveil.planning import Plan
 from statveil.problem.structure import Structure
-from statveil.spoken import Spoken
+from statveil.spoken import Progress, Spoken
 from statveil.tables.blocks import Array
 from statveil.tables.record import read_record, shuffled_by
 from statveil.tables.shuffling import shuffled_order
@@ -157,7 +157,7 @@ def audit(
     attackers: str | Collection[str] = "all",
     trials: int = MOST_TRIALS,
     seed: int | None = None,
-    progress: Callable[[str, int, int | None], None] = lambda stage, rows, total: None,
+    progress: Progress = lambda stage, rows, total: None,
 ) -> Audit:
     """Attack a released table: on the table itself, and repeatedly on tables like it to get rates.
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+
+from statveil.spoken import Progress
 
 __all__ = ["line_shown", "shown"]
 
 
 @contextmanager
-def shown() -> Iterator[Callable[[str, int, int | None], None]]:
+def shown() -> Iterator[Progress]:
     """A function to be told of rows done; draws nothing where stderr is not a terminal."""
     if not sys.stderr.isatty():
         yield lambda stage, rows, total: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
 
     columns = (
         TextColumn("{task.description}"),
@@ -24,7 +27,7 @@ def shown() -> Iterator[Callable[[str, int, int | None], None]]:
         TextColumn("{task.completed:,} rows"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         tasks: dict[str, TaskID] = {}
 
         def tell(stage: str, rows: int, total: int | None) -> None:
@@ -39,7 +42,7 @@ def shown() -> Iterator[Callable[[str, int, int | None], None]]:
 
 
 @contextmanager
-def line_shown() -> Iterator[Callable[[str], None] | None]:
+def line_shown() -> Iterator[Progress | None]:
     """A function to be told what is going on, shown in one line; ``None`` where stderr is not a terminal."""
     if not sys.stderr.isatty():
         yield None
@@ -47,4 +50,4 @@ def line_shown() -> Iterator[Callable[[str], None] | None]:
     from rich.console import Console
 
     with Console(stderr=True).status("working") as status:
-        yield lambda text: status.update(text)
+        yield lambda stage, done, total: status.update(stage)

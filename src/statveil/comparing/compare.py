@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from statveil.numbers import check_seed
 from statveil.problem.family import Family
 from statveil.problem.prior import Prior
 from statveil.problem.secret import Secret
+from statveil.spoken import Progress
 from statveil.theory.gamma import gamma
 
 __all__ = ["METHODS", "Comparison", "compare"]
@@ -42,7 +43,7 @@ def compare(
     range: tuple[float, float] | None = None,
     trials: int = 100,
     seed: int | None = None,
-    progress: Callable[[str, int, int | None], None] = lambda stage, rows, total: None,
+    progress: Progress = lambda stage, rows, total: None,
 ) -> Comparison:
     """Attackers' errors and distortions of our mechanisms and of the alternatives, over a sweep of settings. Private.
 

@@ -16,7 +16,7 @@ from statveil.design.treatment import treatment
 from statveil.errors import ProblemError, TargetError, unknown_name
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
-from statveil.spoken import Spoken
+from statveil.spoken import Progress, Spoken, telling
 from statveil.theory.gamma import gamma, least_risk
 from statveil.theory.one_parameter import line
 
@@ -52,7 +52,7 @@ def frontier(
     grid: int | None = None,
     points: int = 200,
     release: str = "free",
-    progress: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
 ) -> Frontier:
     """Undominated points of each method, each at the distortion it really has, with the limit beside them.
 
@@ -71,7 +71,7 @@ def frontier(
     release : str
         ``"free"``, or ``"grid"``: the released parameter must be an edge of the grid.
     progress : callable, optional
-        Called with one line of text now and then.
+        Called now and then with what is being done, 0 and None.
     """
     if isinstance(points, bool) or not isinstance(points, int) or not 2 <= points <= _MOST_POINTS:
         raise ProblemError(f"the number of points must lie between 2 and {_MOST_POINTS:,}. Got {points!r}.")
@@ -101,7 +101,7 @@ def frontier(
             if problem.secret.rough:  # the method's own sums are a little below the accounting
                 pairs = _undominated([(d, risk(problem, designer.partition(edges)).value) for d, _, edges in drawn])
         else:
-            pairs = _planned(problem, method, points, grid, on_grid, progress)
+            pairs = _planned(problem, method, points, grid, on_grid, telling(progress))
         found += [{"method": method, "distortion": d, "risk": min(1.0, r), "grid": cells} for d, r in pairs]
     found = _no_worse(found)
     if not found:
@@ -132,15 +132,14 @@ def _planned(
     points: int,
     grid: int | None,
     on_grid: bool,
-    progress: Callable[[str], None] | None,
+    tell: Callable[[str], None],
 ) -> list[tuple[float, float]]:
     """Least risk for each of a range of distortions, undominated."""
     most = METHODS[method].points or points
     unit = 2 * gamma(problem) * problem.tolerance
     found: list[tuple[float, float]] = []
     for i, budget in enumerate(_budgets(_widest(problem), unit, min(points, most))):
-        if progress is not None:
-            progress(f"{method}: point {i + 1}")
+        tell(f"{method}: point {i + 1}")
         try:
             chosen = choose(problem, MaxDistortion(budget), method=method, cells=grid, on_grid=on_grid, compared=False)
         except TargetError:

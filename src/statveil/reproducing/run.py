@@ -20,6 +20,7 @@ from statveil.reproducing.page import INDEX, MARK, page
 from statveil.reproducing.results import Outcome
 from statveil.reproducing.saving import save
 from statveil.reproducing.sources import Sources
+from statveil.spoken import Progress, telling
 from statveil.whole_file import write_whole
 
 __all__ = ["Reproduced", "item_names", "reproduce"]
@@ -70,7 +71,7 @@ def reproduce(
     salary: str | os.PathLike[str] | None = None,
     seed: int = 0,
     sizes: Sizes = FULL,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
 ) -> list[Reproduced]:
     """Make the paper's figures and tables anew.
 
@@ -91,7 +92,7 @@ def reproduce(
     sizes : Sizes
         How much work to do.
     progress : callable, optional
-        Called with one line of text now and then.
+        Called now and then with what is being done, 0 and None.
 
     Returns
     -------
@@ -102,7 +103,7 @@ def reproduce(
     names = _chosen(only)
     sources = Sources(wwt=wwt, mba=mba, mba_homes=mba_homes, mba_provider=mba_provider, salary=salary)
     folder = _checked_folder(output)
-    tell = progress if progress is not None else lambda text: None
+    tell = telling(progress)
     datasets: dict[str, Dataset] = {}
     for name in sorted({need for chosen in names for need in ITEMS[chosen].needs}):
         tell(f"reading {name}")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from statveil.errors import ColumnError, StatveilError, TableError
-from statveil.spoken import Spoken
+from statveil.spoken import Progress, Spoken
 from statveil.tables.blocks import Array
 from statveil.tables.files import TableFile, open_table
 from statveil.tables.fit import Fit, fits
@@ -89,7 +89,7 @@ def inspect(
     table: Any,
     *,
     column: Any = None,
-    progress: Callable[[str, int, int | None], None] = lambda stage, rows, total: None,
+    progress: Progress = lambda stage, rows, total: None,
 ) -> Inspection:
     """Look at one column of a table, or at all of them.
 
@@ -133,7 +133,7 @@ def _names(table: Any) -> list[Any]:
     return list(columns)
 
 
-def _of_file(file: TableFile, name: str, progress: Callable[[str, int, int | None], None]) -> ColumnReport:
+def _of_file(file: TableFile, name: str, progress: Progress) -> ColumnReport:
     def blocks() -> Iterator[Array]:
         return file.blocks(name, progress=lambda rows: progress(f"reading {name}", rows, file.rows))
 
