@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import cache
 
 import numpy as np
 import pytest
@@ -96,44 +97,53 @@ def test_a_faithful_third_party_family_passes():
 # --- mechanisms -------------------------------------------------------------------------------------------------------
 BOTH = sv.Box(mu=(0, 100), sigma=(1, 20))
 ASKED = {
-    "line": (dict(family=sv.Gaussian(), prior=BOTH, secret=sv.Quantile(0.9), tolerance=1.0), {}),
+    "line": ({"family": sv.Gaussian(), "prior": BOTH, "secret": sv.Quantile(0.9), "tolerance": 1.0}, {}),
     "triangle": (
-        dict(family=sv.Uniform(), prior=sv.Box(low=(0, 20), high=(0, 20)), secret=sv.Quantile(0.3), tolerance=0.2),
+        {
+            "family": sv.Uniform(),
+            "prior": sv.Box(low=(0, 20), high=(0, 20)),
+            "secret": sv.Quantile(0.3),
+            "tolerance": 0.2,
+        },
         {},
     ),
     "steps": (
-        dict(
-            family=sv.Location(),
-            prior=sv.Box(mean=(0, 100)),
-            secret=sv.Mean(),
-            tolerance=1.0,
-            known=sv.Structure(step=0.25),
-        ),
+        {
+            "family": sv.Location(),
+            "prior": sv.Box(mean=(0, 100)),
+            "secret": sv.Mean(),
+            "tolerance": 1.0,
+            "known": sv.Structure(step=0.25),
+        },
         {},
     ),
-    "shares": (dict(family=sv.Categorical(categories=3), secret=sv.Fraction(1), tolerance=0.02), {}),
+    "shares": ({"family": sv.Categorical(categories=3), "secret": sv.Fraction(1), "tolerance": 0.02}, {}),
     "scaling": (
-        dict(
-            family=sv.Gaussian(),
-            prior=sv.Box(mu=(100, 200), sigma=(1, 9)),
-            secret=sv.Mean(),
-            tolerance=1.0,
-            known=sv.Structure(minimum=0.0),
-        ),
+        {
+            "family": sv.Gaussian(),
+            "prior": sv.Box(mu=(100, 200), sigma=(1, 9)),
+            "secret": sv.Mean(),
+            "tolerance": 1.0,
+            "known": sv.Structure(minimum=0.0),
+        },
         {},
     ),
     "partition": (
-        dict(family=sv.Poisson(), prior=sv.Box(rate=(1, 20)), secret=sv.Std(), tolerance=0.05),
+        {"family": sv.Poisson(), "prior": sv.Box(rate=(1, 20)), "secret": sv.Std(), "tolerance": 0.05},
         {"method": "dynamic", "grid": 80},
     ),
     "layers": (
-        dict(family=sv.Poisson(), prior=sv.Box(rate=(1, 20)), secret=sv.Mean(), tolerance=0.2),
+        {"family": sv.Poisson(), "prior": sv.Box(rate=(1, 20)), "secret": sv.Mean(), "tolerance": 0.2},
         {"method": "layered", "grid": 80},
     ),
-    "comb": (dict(family=sv.Gaussian(), prior=BOTH, secret=sv.Quantile(0.9), tolerance=1.0), {"method": "comb"}),
+    "comb": (
+        {"family": sv.Gaussian(), "prior": BOTH, "secret": sv.Quantile(0.9), "tolerance": 1.0},
+        {"method": "comb"},
+    ),
 }
 
 
+@cache
 def planned(name):
     asked, how = ASKED[name]
     return sv.plan(sv.Problem(**asked), max_risk=0.35, **how)
@@ -208,57 +218,62 @@ def _numbers(draw):
 
 MODE_CASES = {
     "shift": (
-        dict(family=sv.Gaussian(), prior=sv.Box(mu=(0, 200), sigma=(1, 51)), secret=sv.Mean(), tolerance=2.0),
+        {"family": sv.Gaussian(), "prior": sv.Box(mu=(0, 200), sigma=(1, 51)), "secret": sv.Mean(), "tolerance": 2.0},
         _numbers(lambda rng: rng.normal(90, 20, 500)),
     ),
     "affine": (
-        dict(family=sv.Gaussian(), prior=sv.Box(mu=(0, 200), sigma=(1, 51)), secret=sv.Quantile(0.9), tolerance=2.0),
-        _numbers(lambda rng: rng.normal(90, 20, 500)),
+        {
+            "family": sv.Gaussian(),
+            "prior": sv.Box(mu=(0, 200), sigma=(1, 51)),
+            "secret": sv.Quantile(0.9),
+            "tolerance": 2.0,
+        },
+        _numbers(lambda rng: rng.normal(50, 10, 500)),
     ),
     "scale": (
-        dict(family=sv.Exponential(), prior=sv.Box(scale=(1, 20)), secret=sv.Mean(), tolerance=0.3),
+        {"family": sv.Exponential(), "prior": sv.Box(scale=(1, 20)), "secret": sv.Mean(), "tolerance": 0.3},
         _numbers(lambda rng: rng.exponential(7.0, 500)),
     ),
     "lattice": (
-        dict(
-            family=sv.Location(),
-            prior=sv.Box(mean=(0, 200)),
-            secret=sv.Mean(),
-            tolerance=2.0,
-            known=sv.Structure(step=1.0),
-        ),
+        {
+            "family": sv.Location(),
+            "prior": sv.Box(mean=(0, 200)),
+            "secret": sv.Mean(),
+            "tolerance": 2.0,
+            "known": sv.Structure(step=1.0),
+        },
         _numbers(lambda rng: np.round(rng.normal(90, 20, 500))),
     ),
     "unit": (
-        dict(family=sv.Poisson(), prior=sv.Box(rate=(1, 20)), secret=sv.Mean(), tolerance=0.3),
+        {"family": sv.Poisson(), "prior": sv.Box(rate=(1, 20)), "secret": sv.Mean(), "tolerance": 0.3},
         _numbers(lambda rng: rng.poisson(7.0, 500).astype(float)),
     ),
     "rank": (
-        dict(family=sv.Binomial(trials=10), prior=sv.Box(p=(0.1, 0.9)), secret=sv.Mean(), tolerance=0.1),
+        {"family": sv.Binomial(trials=10), "prior": sv.Box(p=(0.1, 0.9)), "secret": sv.Mean(), "tolerance": 0.1},
         _numbers(lambda rng: rng.binomial(10, 0.4, 500).astype(float)),
     ),
     "category": (
-        dict(family=sv.Categorical(categories=3), secret=sv.Fraction(1), tolerance=0.02),
+        {"family": sv.Categorical(categories=3), "secret": sv.Fraction(1), "tolerance": 0.02},
         _numbers(lambda rng: rng.choice(3, 500, p=[0.2, 0.5, 0.3]).astype(float)),
     ),
     "jitter": (
-        dict(
-            family=sv.Location(),
-            prior=sv.Box(mean=(50, 200)),
-            secret=sv.Mean(),
-            tolerance=2.0,
-            known=sv.Structure(step=1.0, minimum=0.0),
-        ),
+        {
+            "family": sv.Location(),
+            "prior": sv.Box(mean=(50, 200)),
+            "secret": sv.Mean(),
+            "tolerance": 2.0,
+            "known": sv.Structure(step=1.0, minimum=0.0),
+        },
         _numbers(lambda rng: np.round(rng.gamma(6.0, 15.0, 500))),
     ),
     "smooth": (
-        dict(
-            family=sv.Location(),
-            prior=sv.Box(mean=(50, 200)),
-            secret=sv.Mean(),
-            tolerance=2.0,
-            known=sv.Structure(step=10.0, minimum=0.0),
-        ),
+        {
+            "family": sv.Location(),
+            "prior": sv.Box(mean=(50, 200)),
+            "secret": sv.Mean(),
+            "tolerance": 2.0,
+            "known": sv.Structure(step=10.0, minimum=0.0),
+        },
         _numbers(lambda rng: 10 * np.round(rng.gamma(6.0, 1.5, 500))),
     ),
 }
@@ -279,7 +294,6 @@ def test_every_mode_passes(name):
     [
         ("unit", {"random": False}, "the mode is not random"),
         ("unit", {"slack": lambda self, problem, rows, largest: -1.0}, "the released statistic is off by"),
-        ("scale", {"stretches": False}, "'stretches' is no"),
         ("rank", {"line": True, "near_line": True}, "the rows and one line differ"),
         ("lattice", {"near_line": False}, "a line is also nearly one"),
         ("shift", {"says": ""}, "has no description"),
@@ -300,6 +314,7 @@ def test_a_mode_that_lies_about_itself_is_found_out(monkeypatch, name, change, c
         (lambda rows, index: np.where(np.arange(len(rows)) == 3, np.nan, rows), "become rows without one"),
         (lambda rows, index: np.nan_to_num(rows, nan=1.0), "do not stay without one"),
         (lambda rows, index: rows[:-1], "rows and the column"),
+        (lambda rows, index: 1.1 * rows - 0.1 * np.nanmean(rows), "stretched by 1.1"),
     ],
 )
 def test_a_map_that_spoils_rows_is_found_out(monkeypatch, spoil, complaint):
@@ -332,10 +347,10 @@ def test_a_map_whose_blocks_depend_on_their_order_is_found_out(monkeypatch):
             self.right, self.seen = right, []
 
         def block(self, values, index):
+            late = bool(self.seen) and index < self.seen[-1]
             self.seen.append(index)
             rows = self.right.block(values, index)
-            swapped = len(self.seen) > 3 and len(rows) > 10
-            return np.concatenate([rows[1::-1], rows[2:]]) if swapped and rows[0] != rows[1] else rows
+            return np.roll(rows, 1) if late else rows
 
         def coefficients(self):
             return self.right.coefficients()

@@ -104,7 +104,10 @@ def _check_fibre(
     rows = slice(None, None, 401)
     seen = {name: values[rows] for name, values in released.items()}
     truth = {name: values[rows] for name, values in params.items()}
-    fibre = mechanism.fibre(seen, problem.prior.core(problem.family), _NODES)
+    try:
+        fibre = mechanism.fibre(seen, problem.prior.core(problem.family), _NODES)
+    except Exception as error:
+        raise ConformanceError(f"what its own releases leave open, their fibre, cannot be told: {error}") from error
     counted = _inside(fibre)
     count = fibre.weight.shape[1]
     points = {
