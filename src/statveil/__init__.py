@@ -1,4 +1,4 @@
-"""Share a table while hiding a summary statistic of a column, with an exact limit on how well anyone can guess it."""
+"""Share a table while hiding a summary statistic of a column, with a proven limit on how well anyone can guess it."""
 
 import importlib
 import warnings

@@ -1,4 +1,4 @@
-"""What a plan says of itself that its problem and mechanism do not bear out."""
+"""Statements of a plan about itself that do not follow from its problem and mechanism."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def refuse_contradictions(plan: Plan) -> None:
 
 
 def contradictions(plan: Plan) -> list[str]:
-    """What a plan says of itself that its problem and mechanism do not bear out; empty for a plan of ours."""
+    """Statements of a plan about itself that do not follow from its problem and mechanism; none for a plan of ours."""
     with np.errstate(all="ignore"), warnings.catch_warnings():  # a plan that someone wrote may hold any number
         warnings.simplefilter("ignore")
         try:

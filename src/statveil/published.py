@@ -1,4 +1,7 @@
-"""The paper's printed bounds, as printed, errors included: for comparison beside the exact risk."""
+"""The paper's printed bounds, as printed, errors included: for comparison beside the accounted risk.
+
+Numbers of propositions and lemmas count through the whole paper, appendices included.
+"""
 
 from __future__ import annotations
 
@@ -29,22 +32,31 @@ __all__ = [
 
 
 def printed_box(tolerance: float, rate: float, bin: float, slope: float, across: float) -> float:
-    """Gaussian and shifted exponential: 2 eps / (|dg/dx| s) + |t0| s / A."""
+    """Gaussian and shifted exponential: 2 eps / (|dg/dx| s) + |t0| s / A.
+
+    Proposition 2 (quantile, shifted exponential), 5 (quantile, Gaussian) and 7 (standard deviation).
+    """
     return 2 * tolerance / (rate * bin) + abs(slope) * bin / across
 
 
 def printed_uniform(tolerance: float, rate: float, bin: float, slope: float, side: float) -> float:
-    """Uniform: 2 eps / (|dg/dx| s) + 2 s t0 / ((t0 + 1) W) + s^2 / (2 W^2). Not a bound for alpha in (1/2, 31/48)."""
+    """Uniform: 2 eps / (|dg/dx| s) + 2 s t0 / ((t0 + 1) W) + s^2 / (2 W^2). Not a bound for alpha in (1/2, 31/48).
+
+    Proposition 5 (quantile) and 7 (standard deviation).
+    """
     return 2 * tolerance / (rate * bin) + 2 * bin * slope / ((slope + 1) * side) + bin**2 / (2 * side**2)
 
 
 def printed_categorical(tolerance: float, bin: float, categories: int) -> float:
-    """Categorical share: 2 eps / s + 1 - (1 - s / (C-1))^(C-1). False for nine or more categories."""
+    """Categorical share: 2 eps / s + 1 - (1 - s / (C-1))^(C-1). False for nine or more categories (Proposition 9)."""
     return 2 * tolerance / bin + 1 - (1 - bin / (categories - 1)) ** (categories - 1)
 
 
 def printed_relaxed(window: float, bin: float, floor: float, slope: float, *, sign: float = -1.0) -> float | None:
-    """Lipschitz prior of one parameter; ``sign=+1`` is the sign misprinted for the std of an exponential."""
+    """Lipschitz prior of one parameter; ``sign=+1`` is the sign misprinted for the std of an exponential.
+
+    Lemma 1, in Proposition 3 (mean), 4 (quantile of an exponential) and 8 (its standard deviation).
+    """
     if slope == 0:
         return None
     half, ratio = sign * window / 2, floor / slope
@@ -54,14 +66,17 @@ def printed_relaxed(window: float, bin: float, floor: float, slope: float, *, si
 
 
 def printed_peak(length: float, floor: float, slope: float, mass: float) -> float:
-    """The paper's function M: largest value of a Lipschitz density with this mass."""
+    """The paper's function M: largest value of a Lipschitz density with this mass (Lemma 2)."""
     if floor <= mass / length - slope * length / 2:
         return mass / length + slope * length / 2
     return floor + math.sqrt(2 * slope * (mass - floor * length))
 
 
 def printed_relaxed_box(window: float, bin: float, binned: Lipschitz, other: Lipschitz, slope: float) -> float | None:
-    """Lipschitz priors of two parameters; divides by t0, so it says nothing at t0 = 0 (the std of a Gaussian)."""
+    """Lipschitz priors of two parameters; divides by t0, so it says nothing at t0 = 0 (the std of a Gaussian).
+
+    Proposition 4 (quantile, shifted exponential), 6 (quantile, Gaussian) and 8 (standard deviation).
+    """
     t = abs(slope)
     if t == 0:
         return None
@@ -111,6 +126,7 @@ def _(mechanism: Interval, problem: Problem) -> float | None:
         if isinstance(axis, Lipschitz):
             wrong = 1.0 if family.name == "exponential" and problem.secret.kind == "std" else -1.0
             return printed_relaxed(2 * eps / rate, width, axis.floor, axis.slope, sign=wrong)
+        # Proposition 1 for a shift, 2 and 7 for the one parameter of an exponential
         return 2 * eps / (rate * width) if axis.flat else None
     slope = family.slope_of(mechanism.direction)
     if slope is None or mechanism.along != next(iter(family.coordinates)) or len(problem.box.free) != 2:

@@ -38,7 +38,7 @@ class GaussianNoise(Alternative):
     scale : float
         Standard deviation of one draw.
     common : bool
-        One draw for all rows instead of one a row.
+        One draw for all rows instead of one per row.
     gap : float, optional
         dF, the largest difference of E[column mean | secret] between two values of the secret.
     delta : float, optional

@@ -11,7 +11,7 @@ from statveil.auditing.view import View
 __all__ = ["ATTACKERS", "Attacker"]
 
 ATTACKERS: dict[str, type[Attacker]] = {}
-"""Every attacker by name; filled when the files of ``audit/attackers`` are loaded."""
+"""Every attacker by name; filled when the files of ``auditing/attackers`` are loaded."""
 
 
 class Attacker(ABC):

@@ -14,7 +14,7 @@ __all__ = ["Dataset"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Dataset:
-    """The values of one data set of the paper, and how they were come by.
+    """The values of one data set of the paper, and where they come from.
 
     Parameters
     ----------

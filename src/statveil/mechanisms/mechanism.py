@@ -41,7 +41,7 @@ MECHANISMS: dict[str, type[Mechanism]] = {}
 class Fibre:
     """All parameters that could have led to each release, as points along a line.
 
-    ``points`` has one row a release. A piece of a line (``comb`` false for its row) is given by equally spaced
+    ``points`` has one row per release. A piece of a line (``comb`` false for its row) is given by equally spaced
     points from end to end and the Jacobian ``weight`` there; a comb by its single points, equally spaced too, with
     weight 0 at the end of a row that has fewer of them.
     """
@@ -121,7 +121,7 @@ class Mechanism(ABC):
     ) -> dict[str, NDArray[np.float64]]:
         """The paper's online phase: the released parameter of each parameter.
 
-        ``chance`` holds numbers drawn evenly from [0, 1), one a parameter; only a randomised mechanism uses them.
+        ``chance`` holds numbers drawn evenly from [0, 1), one per parameter; only a randomised mechanism uses them.
         """
 
     def snap(self, released: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float64]]:

@@ -29,7 +29,7 @@ class Sizes:
     cells, points : int
         Cells of a parameter's range, and points of a curve, for the numeric methods.
     programme_cells, programme_points : int
-        The same for the linear programme, which takes seconds a point.
+        The same for the linear programme, which takes seconds per point.
     releases : int
         Releases of one column in the picture of zero-mean noise.
     seeds, sweep : int

@@ -11,10 +11,9 @@ from statveil.auditing.evidence import Span, agreed, pulled_back, slack_of
 from statveil.auditing.inversion import Inversion, inverted
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import Earlier, View
-from statveil.planning import Plan
 from statveil.problem.column_numbers import InMemory
 from statveil.problem.location_scale import LocationScale
-from statveil.problem.secret import Secret
+from statveil.problem.problem import Problem
 from statveil.tables.blocks import Array
 
 __all__ = ["Repeated"]
@@ -63,9 +62,9 @@ class Repeated(Attacker):
         return Posterior.of(points, np.interp(points, secrets, weights)) or found.posterior()
 
 
-def _through(plan: Plan, found: Inversion, column: Array, secret: Secret) -> Array | None:
-    """Another statistic of the original column under each candidate: the candidate's map undone."""
-    family = plan.problem.family
+def _through(problem: Problem, found: Inversion, column: Array) -> Array | None:
+    """The secret of a problem for the original column under each candidate: the candidate's map undone."""
+    family, secret = problem.family, problem.secret
     if found.factor is None or found.offset is None or not isinstance(family, LocationScale):
         return None
     if secret.linear(family) is None:  # the rows do not give it
@@ -77,12 +76,12 @@ def _through(plan: Plan, found: Inversion, column: Array, secret: Secret) -> Arr
 
 def _carried(view: View, found: Inversion, release: Earlier, other: Inversion) -> Array | None:
     """What the other release leaves open, as values of the secret of this plan; ``None`` where it cannot be said."""
-    mine, theirs = view.plan.problem.secret, release.plan.problem.secret
-    if mine.to_json() == theirs.to_json():
+    mine, theirs = view.plan.problem, release.plan.problem
+    if mine.secret.to_json() == theirs.secret.to_json():
         return other.secrets
-    if (back := _through(release.plan, other, release.column, mine)) is not None:
+    if (back := _through(mine, other, release.column)) is not None:
         return back[np.isfinite(back)]
-    if (ahead := _through(view.plan, found, view.column, theirs)) is None or not np.isfinite(ahead).all():
+    if (ahead := _through(theirs, found, view.column)) is None or not np.isfinite(ahead).all():
         return None
     if np.ptp(ahead) <= 1e-9 * np.abs(ahead).max():  # the map keeps that statistic
         return None
@@ -97,7 +96,7 @@ def _solved(view: View, found: Inversion, release: Earlier, other: Inversion) ->
     A shift and a scaling of one column, or two scalings about different points, leave one solution. Two shifts tell
     their difference alone, and every candidate solves the equation.
     """
-    theirs = _through(view.plan, found, view.column, release.plan.problem.secret)
+    theirs = _through(release.plan.problem, found, view.column)
     if theirs is None or other.factor is None or len(view.column) != len(release.column):
         return []
     both = np.isfinite(view.column) & np.isfinite(release.column)

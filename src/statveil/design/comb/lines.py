@@ -205,7 +205,7 @@ def _halved(lines: CombLines, low: float, high: float, goal: float) -> float:
 
 
 def settled(lines: CombLines, extent: float, goal: float) -> float:
-    """The extent, larger by as many rounding errors as the exact risk asks for."""
+    """The extent, made larger by as little as it takes for the risk to meet the goal in spite of rounding errors."""
     low, nudge = extent, 1e-14
     while not lines.meets(extent, goal) and extent < lines.longest:
         low, extent, nudge = extent, min(extent * (1 + nudge), lines.longest), 4 * nudge

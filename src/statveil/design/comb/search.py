@@ -39,7 +39,7 @@ from statveil.theory.comb_optimum import least_cost_mean, teeth_of
 __all__ = ["CombDesign", "Fan", "best_comb", "best_slants", "fan", "least_extents", "risks", "slants"]
 
 Score = Callable[[Array], Array]
-"""How good directions are, one a row: the smaller the better."""
+"""How good directions are, one per row: the smaller the better."""
 
 _DIRECTIONS = 3
 """Directions that are worked out to the end."""
@@ -208,7 +208,7 @@ def _least(options: list[CombDesign], scores: list[float]) -> CombDesign:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fan:
-    """Directions, one a row, and their lines in bands across which the length is linear."""
+    """Directions, one per row, and their lines in bands across which the length is linear."""
 
     price: Array
     """Distance per change of the secret: distortion = price * extent / 2."""

@@ -300,6 +300,6 @@ def _run(gap: float, **stated: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = linprog(**stated, method="highs-ipm", options=options)
-        if found.x is None and found.status != 2:  # not infeasible, but the solver lost its way
+        if found.x is None and found.status != 2:  # not infeasible, but the solver failed for a numerical reason
             found = linprog(**stated, method="highs-ds", options={"time_limit": _SECONDS})
     return None if found.x is None or found.ineqlin.marginals is None else found

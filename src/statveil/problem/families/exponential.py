@@ -61,4 +61,5 @@ class Exponential(ExponentialShape):
 
     def closed_gamma(self, secret: Secret) -> float | None:
         parts = secret.linear(self)
+        # Corollaries 1, 2 and 5 for the mean, a quantile and the standard deviation
         return None if parts is None or not parts[1] else 1 / (2 * abs(parts[1]))

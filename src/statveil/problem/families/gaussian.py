@@ -75,11 +75,11 @@ class Gaussian(LocationScale):
 
     def shift_optimum(self, q: float) -> tuple[float | None, float]:
         slope = _quantile_slope(q)
-        # theory: gamma = Phi(|t0|) - 1/2; at the median t0 is infinite and gamma is the mean's 1/2.
+        # Corollary 4, whose minimum is Phi(|t0|) - 1/2; at the median t0 is infinite and gamma is the mean's 1/2.
         return slope, 0.5 if slope is None else 0.5 * math.erf(abs(slope) / math.sqrt(2))
 
     def scale_optimum(self) -> tuple[float | None, float]:
-        return 0.0, 1 / math.sqrt(2 * math.pi)
+        return 0.0, 1 / math.sqrt(2 * math.pi)  # Corollary 5, whose minimum lies at t = 0
 
 
 def _quantile_slope(q: float) -> float | None:

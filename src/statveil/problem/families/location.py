@@ -91,4 +91,4 @@ class Location(LocationScale):
         return np.full(np.shape(self.loc(params)), self.spread)
 
     def shift_optimum(self, q: float) -> tuple[float | None, float]:
-        return None, 0.5
+        return None, 0.5  # Corollary 1

@@ -44,11 +44,11 @@ class ShiftedExponential(ExponentialShape):
         return -direction.get("shift", 0.0) / rise if rise else None
 
     def shift_optimum(self, q: float) -> tuple[float | None, float]:
-        slope = _quantile_slope(q)
+        slope = _quantile_slope(q)  # Corollary 2
         return slope, 0.5 if slope is None else abs(0.5 - math.exp(-slope))
 
     def scale_optimum(self) -> tuple[float | None, float]:
-        return math.log(2), math.log(2) / 2
+        return math.log(2), math.log(2) / 2  # Corollary 5
 
 
 def _quantile_slope(q: float) -> float | None:

@@ -87,11 +87,11 @@ class Uniform(LocationScale):
 
     def shift_optimum(self, q: float) -> tuple[float | None, float]:
         part = _best_part(q)
-        # the median is the mean: l = 1, t0 infinite; the pure shift has the same gamma
+        # Corollary 4; the median is the mean: l = 1, t0 infinite; the pure shift has the same gamma
         return part / (1 - part) if part < 1 else None, abs(part - 0.5)
 
     def scale_optimum(self) -> tuple[float | None, float]:
-        return 1.0, math.sqrt(3) / 4
+        return 1.0, math.sqrt(3) / 4  # Corollary 5
 
 
 def _best_part(alpha: float) -> float:

@@ -249,7 +249,7 @@ def _panel_chart(rows: list[dict[str, Any]], *, first: bool) -> Any:
     low = 0.8 * min(row["distortion"] for row in rows if row["risk"] < 1)
     high = max(row["distortion"] for row in rows)
     reach = alt.Scale(type="log", nice=False, domain=[low, high])
-    # who may distort more need not: a curve goes on as it ended
+    # a larger distortion is allowed, not required: beyond its last point a curve stays level
     ends = [
         max((row for row in rows if row["curve"] == name), key=lambda row: float(row["distortion"]))
         | {"distortion": high}

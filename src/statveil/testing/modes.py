@@ -1,0 +1,107 @@
+"""Conformance of a mode: chosen, repeatable, the same on every engine, and what it says of itself."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from statveil.auditing.game import release_column
+from statveil.modes import MODES, Mode
+from statveil.planning import Plan, plan
+from statveil.problem.problem import Problem
+from statveil.tables.blocks import BLOCK, Array, blocks_of
+from statveil.tables.release import release
+from statveil.tables.verification import LEAKS
+from statveil.testing.comparison import close, same
+from statveil.testing.lives import check_plan_file, check_release
+
+__all__ = ["check_mode"]
+
+
+def check_mode(mode: Mode, problem: Problem, column: Array, *, max_risk: float = 0.3) -> None:
+    """A mode, on a problem that it is for and a column under it.
+
+    The plan must choose it, also after JSON. The column is released: the same seed gives the same rows, in whatever
+    order the blocks come and in whatever library the table lies; rows without a value stay so and no other becomes
+    one; the released statistic is the plan's, within the mode's slack; a mode that says it is a line is one.
+
+    Parameters
+    ----------
+    mode : Mode
+        The registered mode.
+    problem : Problem
+        One that it treats.
+    column : array
+        Finite values of a column that can be released under the problem; numbers of categories, if it is for them.
+    max_risk : float
+        The risk to plan for.
+    """
+    same(MODES.get(mode.name) is mode, f"the mode {mode.name!r} is not registered under its name")
+    same(bool(mode.says), f"the mode {mode.name!r} has no description")
+    same(mode.near_line or not (mode.line or mode.whole_steps), f"{mode.name!r}: a line is also nearly one")
+    found = plan(problem, max_risk=max_risk)
+    same(found.release_mode is mode, f"the plan has the mode {found.mode!r} instead of {mode.name!r}")
+    check_plan_file(found)
+    after = check_release(found, column)
+    if mode.line:
+        _check_line(mode, column, after)
+    _check_blocks(found, column)
+    _check_engines(found, column)
+
+
+def _check_line(mode: Mode, before: Array, after: Array) -> None:
+    size = 1e-9 * float(np.abs(before).max() + np.abs(after).max())
+    factor, start = np.polyfit(before - before.mean(), after, 1)
+    close(start + factor * (before - before.mean()), after, 1e-6 + size, "the rows and one line", absolute=True)
+    same(mode.stretches or abs(factor - 1) <= 1e-6, f"the rows are stretched by {factor:.6g}, and 'stretches' is no")
+
+
+def _check_blocks(found: Plan, column: Array) -> None:
+    """A block needs no other block: asked for in another order, or again, it comes out the same."""
+    many = np.resize(column, 2 * BLOCK + 1_000)  # two whole blocks and a part
+    there, prepared = release_column(found, many, bits=53, seed=3)
+    blocks = list(enumerate(blocks_of(many)()))
+    back = [prepared.column_map.block(block, index) for index, block in reversed(blocks)]
+    again = np.concatenate(back[::-1])
+    same(np.array_equal(there, again, equal_nan=True), "the rows depend on the order in which the blocks are asked for")
+
+
+def _check_engines(found: Plan, column: Array) -> None:
+    """A table in any library that is installed gets the same rows."""
+    values: Array | list[str] = column
+    if found.release_mode.categories:
+        names = [param.name for param in found.problem.family.params]
+        values = [names[int(code)] for code in column]
+    first: tuple[str, list[Any]] | None = None
+    for name, table, read in _tables(values):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what a holder should know is for a holder
+            released = read(release(found, table, column="x", seed=5, accept=tuple(LEAKS)))
+        if first is None:
+            first = name, released
+        same(released == first[1], f"the rows of {name} are other than those of {first[0]}")
+
+
+def _tables(values: Array | list[str]) -> Iterator[tuple[str, Any, Any]]:
+    """The column ``x`` in each library that is there, and how to read it back."""
+    try:
+        import pandas as pd
+
+        yield "pandas", pd.DataFrame({"x": values}), lambda table: table["x"].tolist()
+    except ImportError:
+        pass
+    try:
+        import polars as pl
+
+        yield "Polars", pl.DataFrame({"x": values}), lambda table: table["x"].to_list()
+    except ImportError:
+        pass
+    try:
+        import pyarrow as pa
+
+        yield "PyArrow", pa.table({"x": values}), lambda table: table["x"].to_pylist()
+    except ImportError:
+        pass
