@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import statveil as sv
+from statveil.auditing import attackers as _attackers  # noqa: F401  (fills the registry)
 from statveil.auditing.attacker import ATTACKERS
 from statveil.cli.main import run
 from statveil.design.methods import METHODS
