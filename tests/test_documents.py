@@ -10,11 +10,17 @@ import shlex
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import statveil as sv
+from statveil.auditing import attackers as _attackers  # noqa: F401  (fills the registry)
+from statveil.auditing.attacker import ATTACKERS
 from statveil.cli.main import run
+from statveil.design.methods import METHODS
+from statveil.mechanisms.mechanism import MECHANISMS
 from statveil.modes import MODES
+from statveil.problem.axis import AXES
 from statveil.problem.family import FAMILIES
 from statveil.problem.secret import SECRETS
 
@@ -65,21 +71,35 @@ def test_the_example_of_a_release_runs():
     assert len(names["released"]) == 5_000
 
 
-def test_the_examples_of_an_own_family_an_own_secret_and_an_own_mode_run():
-    family, secret, mode = _blocks("docs/extending.md", "python")
-    before = [(registry, dict(registry)) for registry in (FAMILIES, SECRETS, MODES)]
+def test_the_examples_of_everything_that_can_be_added_run():
+    registries = (FAMILIES, SECRETS, AXES, MECHANISMS, METHODS, MODES, ATTACKERS)
+    before = [(registry, dict(registry)) for registry in registries]
+    names: dict[str, object] = {"__name__": __name__}  # a module that exists: dataclasses look it up
     try:
-        exec(compile(family, "extending.md", "exec"), {"__name__": "extending"})
-        assert "my-gaussian" in FAMILIES
-        names: dict[str, object] = {"__name__": __name__}  # a module that exists: dataclasses look it up
-        exec(compile(secret, "extending.md", "exec", dont_inherit=True), names)
+        blocks = _blocks("docs/extending.md", "python")
+        assert len(blocks) == len(registries)  # one for each
+        for block in blocks:
+            exec(compile(block, "extending.md", "exec", dont_inherit=True), names)
+        added = [set(registry) - set(old) for registry, old in before]
+        assert added == [
+            {"my-gaussian"},
+            {"spread"},
+            {"falling"},
+            {"rounded"},
+            {"rounded"},
+            {"plain-shift"},
+            {"one-record"},
+        ]
         problem = sv.Problem(
             family=sv.Gaussian(), prior=sv.Box(mu=(0, 50), sigma=(1, 30)), secret=names["Spread"](), tolerance=1.0
         )
         assert sv.limits(problem, max_risk=0.5).gamma == pytest.approx(0.5 * 0.7978845608 / 1.3489795003, rel=1e-6)
         assert len(names["released"]) == 500
-        exec(compile(mode, "extending.md", "exec", dont_inherit=True), names)
         assert sv.plan(names["problem"], max_risk=0.3).mode == "plain-shift"
+        # 15 bins: the risk 2 eps / (100 / 15) is just the one that was asked for
+        assert names["rounded"].risk == pytest.approx(0.3, rel=1e-12)
+        assert names["rounded"].distortion == pytest.approx(100 / 30, rel=1e-12)
+        assert float(np.mean(names["moved"])) == pytest.approx(100 / 15 * 7.5, abs=1e-9)
     finally:
         for registry, entries in before:
             registry.clear()

@@ -1,8 +1,19 @@
 """What a mechanism guarantees: its risk and its distortion, from the problem alone; a file for each mechanism."""
 
 from statveil.accounting import cells, comb, interval  # noqa: F401  (each registers its mechanism)
-from statveil.accounting.guarantee import KINDS, Risk, distortion, risk
+from statveil.accounting.guarantee import KINDS, Risk, accounted_distortion, accounted_risk, distortion, risk
 from statveil.accounting.prior import hit_window, hit_windows, support_polygon
 from statveil.accounting.scaling import quarter
 
-__all__ = ["KINDS", "Risk", "distortion", "hit_window", "hit_windows", "quarter", "risk", "support_polygon"]
+__all__ = [
+    "KINDS",
+    "Risk",
+    "accounted_distortion",
+    "accounted_risk",
+    "distortion",
+    "hit_window",
+    "hit_windows",
+    "quarter",
+    "risk",
+    "support_polygon",
+]
