@@ -9,7 +9,9 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import statveil as sv
@@ -17,6 +19,7 @@ from statveil.cli.main import run
 from statveil.modes import MODES
 from statveil.problem.family import FAMILIES
 from statveil.problem.secret import SECRETS
+from statveil.tables.frames.frame import FRAMES
 
 ROOT = Path(__file__).parent.parent
 
@@ -66,7 +69,7 @@ def test_the_example_of_a_release_runs():
 
 
 def test_the_examples_of_an_own_family_an_own_secret_and_an_own_mode_run():
-    family, secret, mode = _blocks("docs/extending.md", "python")
+    family, secret, mode, *_ = _blocks("docs/extending.md", "python")
     before = [(registry, dict(registry)) for registry in (FAMILIES, SECRETS, MODES)]
     try:
         exec(compile(family, "extending.md", "exec"), {"__name__": "extending"})
@@ -84,6 +87,17 @@ def test_the_examples_of_an_own_family_an_own_secret_and_an_own_mode_run():
         for registry, entries in before:
             registry.clear()
             registry.update(entries)
+
+
+def test_the_example_of_an_own_engine_runs():
+    engine = next(code for code in _blocks("docs/extending.md", "python") if "(Frame)" in code)
+    names: dict[str, Any] = {"sv": sv, "np": np}
+    known = list(FRAMES)
+    try:
+        exec(compile(engine, "extending.md", "exec", dont_inherit=True), names)
+    finally:
+        FRAMES[:] = known
+    assert len(set(np.subtract(names["done"].table["x"], names["table"]["x"]).round(6))) == 1
 
 
 @pytest.mark.parametrize("name", ["docs/releasing.md", "docs/structure.md", "docs/command-line.md"])
