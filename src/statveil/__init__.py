@@ -73,6 +73,7 @@ _WHERE = {
     "reproduce": "reproducing.run",
     "save_plan": "plan_file",
     "simulate": "planning",
+    "verify": "tables.verify_file",
     "verify_file": "tables.verify_file",
 }
 """Where each public name lives: loaded on first use, so that importing statveil costs next to nothing. The only list of

@@ -93,6 +93,7 @@ from statveil.tables.release import release as release
 from statveil.tables.release_file import release_file as release_file
 from statveil.tables.verify_content import Check as Check
 from statveil.tables.verify_file import Verified as Verified
+from statveil.tables.verify_file import verify as verify
 from statveil.tables.verify_file import verify_file as verify_file
 
 Table = Tabulated  # its former name

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,13 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from statveil.errors import ColumnError, StatveilError
+from statveil.errors import ColumnError
 from statveil.planning import Plan
 from statveil.tables.blocks import Array
-from statveil.tables.files import TableFile, open_table
-from statveil.tables.frames import open_frame
 from statveil.tables.preparing import column_labels
-from statveil.tables.series import ColumnType, numbers_of
+from statveil.tables.series import numbers_of
+from statveil.tables.source import Source, open_source
 from statveil.tables.structure.alongside import EMPTY, sizes_of
 from statveil.tables.structure.group_search import numbers_in, read_in_full
 from statveil.tables.structure.text_forms import other_forms
@@ -62,43 +60,29 @@ class AuditTable:
 
 def read_table(table: Any, *, column: Any, plan: Plan) -> AuditTable:
     """Read a file or a frame."""
-    if isinstance(table, str | os.PathLike):
-        return _from_file(open_table(table), str(column), plan)
-    frame = open_frame(table, column)
-    found = frame.type()
-    values = _joined(frame.blocks(column_labels(plan, str(column), found)))
+    source = open_source(table)
+    target = source.find(column)
+    found = source.type_of(target)
+    values = _joined(source.blocks(target, labels=column_labels(plan, source.label(target), found)))
     others: dict[str, Array] = {}
     groups: dict[str, Array] = {}
-    for name in frame.names() or []:
-        if name != column:
-            _sort_in(str(name), lambda name=name: open_frame(table, name).series(), others, groups)  # type: ignore[misc]
+    for name in source.names:
+        if name != target and source.names.count(name) == 1:
+            _sort_in(source, name, others, groups)
     others |= _sizes(values, others, groups)
     return AuditTable(column=values, bits=found.bits, others=others, groups=groups | _gaps(others, groups))
 
 
-def _from_file(file: TableFile, column: str, plan: Plan) -> AuditTable:
-    file.position(column)
-    found = file.type_of(column)
-    values = _joined(file.blocks(column, labels=column_labels(plan, column, found)))
-    others: dict[str, Array] = {}
-    groups: dict[str, Array] = {}
-    for name in file.names:
-        if name == column or file.names.count(name) > 1:
-            continue
-        kind: ColumnType = file.type_of(name)
-        if kind.numeric and len(others) < _MOST_COLUMNS:
-            others[name] = _joined(file.blocks(name))
-        else:
-            _sort_in(name, lambda name=name: file.column(name), others, groups)  # type: ignore[misc]
-    others |= _sizes(values, others, groups)
-    return AuditTable(column=values, bits=found.bits, others=others, groups=groups | _gaps(others, groups))
-
-
-def _sort_in(name: str, series: Callable[[], pl.Series], others: dict[str, Array], groups: dict[str, Array]) -> None:
+def _sort_in(source: Source, label: Any, others: dict[str, Array], groups: dict[str, Array]) -> None:
     """Put a column where it belongs; columns of other kinds are left out."""
+    name = str(label)
     try:
-        column = series()
-    except (StatveilError, pl.exceptions.PolarsError):
+        if source.type_of(label).numeric:
+            if len(others) < _MOST_COLUMNS:
+                others[name] = _joined(source.blocks(label))
+            return
+        column = source.column(label)
+    except (ColumnError, pl.exceptions.PolarsError):
         return
     text = column
     if column.dtype in (pl.String, pl.Object):

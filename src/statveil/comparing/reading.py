@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,9 +11,7 @@ from numpy.random import Generator
 
 from statveil.errors import ColumnError
 from statveil.tables.blocks import Array
-from statveil.tables.files import open_table
-from statveil.tables.frames import open_frame
-from statveil.tables.series import ColumnType
+from statveil.tables.source import open_source
 
 __all__ = ["FEWEST", "MOST", "Column", "read_column"]
 
@@ -36,27 +33,10 @@ class Column:
 
 def read_column(table: Any, column: Any, rng: Generator) -> Column:
     """Read a file or anything that :func:`statveil.release` takes, in passes of bounded memory."""
-    if isinstance(table, str | os.PathLike):
-        file = open_table(table)
-        if column is None:
-            raise ColumnError(f"say which column to compare on. Columns: {', '.join(file.names)}.")
-        name = str(column)
-        file.position(name)
-        _refuse_unless_numbers(
-            name, file.type_of(name), lambda: [other for other in file.numeric_columns() if other != name]
-        )
-        return _kept(name, lambda: file.blocks(name), rng)
-    frame = open_frame(table, column)
-    name = "values" if column is None else str(column)
-    _refuse_unless_numbers(name, frame.type(), list)
-    return _kept(name, lambda: frame.blocks(None), rng)
-
-
-def _refuse_unless_numbers(name: str, found: ColumnType, others: Callable[[], list[str]]) -> None:
-    if not found.numeric:
-        numeric = ", ".join(others()[:8])
-        ways = f" Columns of numbers: {numeric}." if numeric else " Name a column of numbers."
-        raise ColumnError(f"column {name!r} holds {found.name} values; noise and bins need numbers.{ways}")
+    source = open_source(table)
+    name = source.find(column)
+    source.check_numbers(name)
+    return _kept(source.label(name), lambda: source.blocks(name), rng)
 
 
 def _kept(name: str, blocks: Callable[[], Iterator[Array]], rng: Generator) -> Column:

@@ -15,7 +15,7 @@ from statveil.rounding import shown_up
 from statveil.small_file import read_small
 from statveil.tables.verification import LEAKS, blind_spots
 
-__all__ = ["FORMAT", "VERSION", "card_path", "make_card", "plan_of", "read_card"]
+__all__ = ["FORMAT", "VERSION", "card_path", "check_card", "make_card", "plan_of", "read_card"]
 
 FORMAT = "statveil-card"
 VERSION = 3
@@ -83,11 +83,18 @@ def read_card(output: Path) -> dict[str, Any]:
         raise
     except (ValueError, RecursionError):
         raise FileError(f"{path} is not a card: it is no valid JSON.") from None
+    return check_card(data, str(path))
+
+
+def check_card(data: Any, source: str) -> dict[str, Any]:
+    """What was given as a card, if it is one that this version reads."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise FileError(f"{path} is not a statveil card (no format {FORMAT!r}).")
+        raise FileError(f"{source} is not a statveil card (no format {FORMAT!r}).")
     version = data.get("version")
     if not isinstance(version, int) or not 1 <= version <= VERSION:
-        raise FileError(f"{path} has card version {version!r}; this statveil reads up to {VERSION}. Upgrade statveil.")
+        raise FileError(
+            f"{source} has card version {version!r}; this statveil reads up to {VERSION}. Upgrade statveil."
+        )
     return data
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,11 @@ import numpy as np
 from statveil.errors import ColumnError, StatveilError, TableError
 from statveil.spoken import Progress, Spoken
 from statveil.tables.blocks import Array
-from statveil.tables.files import TableFile, open_table
+from statveil.tables.files import TableFile
 from statveil.tables.fit import Fit, fits
-from statveil.tables.frames import Frame, open_frame
 from statveil.tables.measure import Measured, measure
 from statveil.tables.series import ColumnType
+from statveil.tables.source import Source, open_source
 from statveil.tables.structure.bound_search import natural_bounds
 from statveil.tables.structure.findings import Finding, Sampler, find_structure
 from statveil.tables.verification import bound_findings, name_filled, precision
@@ -96,59 +95,36 @@ def inspect(
     Parameters
     ----------
     table : object or path
-        Anything that :func:`release` takes, or the path of a file.
+        Anything that :func:`release` takes: a table in memory, or the path of a file.
     column : str, optional
         One column; all if left out.
     progress : callable, optional
         Called with what is done, rows just done, and rows in all where that is known.
     """
-    if isinstance(table, str | os.PathLike):
-        file = open_table(table)
-        if column is not None:
-            file.position(column)
-        elif len(file.names) > MOST_COLUMNS:
-            raise TableError(
-                f"{os.fspath(table)} has {len(file.names):,} columns, and at most {MOST_COLUMNS:,} are looked at "
-                "together; name one with --column (column=...)."
-            )
-        names = file.names if column is None else [column]
-        return Inspection(columns=tuple(_of_file(file, name, progress) for name in names))
-    if column is not None or open_frame_is_single(table):
-        return Inspection(columns=(_of_frame(open_frame(table, column)),))
-    return Inspection(columns=tuple(_of_frame(open_frame(table, name)) for name in _names(table)))
+    source = open_source(table)
+    if column is None and isinstance(source, TableFile) and len(source.names) > MOST_COLUMNS:
+        raise TableError(
+            f"{source} has {len(source.names):,} columns, and at most {MOST_COLUMNS:,} are looked at together; "
+            "name one with --column (column=...)."
+        )
+    names = source.names if column is None else [source.find(column)]
+    reports = [_column(source, name, progress) for name in names]
+    # a column without numbers is not read to its end, but another one may have told how many rows there are
+    return Inspection(columns=tuple(replace(one, rows=one.rows or source.rows or 0) for one in reports))
 
 
-def open_frame_is_single(table: Any) -> bool:
-    """Whether the object is a column without a name."""
-    try:
-        return open_frame(table, None).names() is None
-    except ColumnError:
-        return False
+def _column(source: Source, name: Any, progress: Progress) -> ColumnReport:
+    label = "values" if name is None else str(name)
 
-
-def _names(table: Any) -> list[Any]:
-    columns = getattr(table, "column_names", None)
-    if columns is None:
-        columns = table.collect_schema().names() if hasattr(table, "collect_schema") else table.columns
-    return list(columns)
-
-
-def _of_file(file: TableFile, name: str, progress: Progress) -> ColumnReport:
     def blocks() -> Iterator[Array]:
-        return file.blocks(name, progress=lambda rows: progress(f"reading {name}", rows, file.rows))
+        return source.blocks(name, progress=lambda rows: progress(f"reading {label}", rows, source.rows))
 
     try:
-        file.position(name)
-        return _report(name, file.type_of(name), blocks, file.rows)
+        source.find(name)
+        label = source.label(name)
+        return _report(label, source.type_of(name), blocks)
     except ColumnError as error:  # the other columns can still be looked at
-        return _empty(name, "other", (str(error),), file.rows or 0)
-
-
-def _of_frame(frame: Frame) -> ColumnReport:
-    try:
-        return _report(str(frame.column or "values"), frame.type(), lambda: frame.blocks(None), None)
-    except StatveilError as error:
-        return _empty(str(frame.column), "other", (str(error),))
+        return _empty(label, "other", (str(error),))
 
 
 def _empty(name: str, kind: str, leaks: tuple[str, ...], rows: int = 0, untouched: int = 0) -> ColumnReport:
@@ -165,13 +141,13 @@ def _empty(name: str, kind: str, leaks: tuple[str, ...], rows: int = 0, untouche
     )
 
 
-def _report(name: str, found: ColumnType, blocks: Callable[[], Iterator[Array]], rows: int | None) -> ColumnReport:
+def _report(name: str, found: ColumnType, blocks: Callable[[], Iterator[Array]]) -> ColumnReport:
     if not found.numeric:
         says = {
             "text": "Categories: plan with --family categorical and --labels for all there can be.",
             "boolean": "Categories: plan with --family categorical --labels true,false.",
         }
-        return _empty(name, found.name, (says.get(found.kind, "Neither numbers nor categories."),), rows or 0)
+        return _empty(name, found.name, (says.get(found.kind, "Neither numbers nor categories."),))
     sampler, seen = Sampler(), Counter[str]()
 
     def watch(values: Array, start: int) -> None:

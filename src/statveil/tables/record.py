@@ -11,8 +11,8 @@ from typing import Any
 from statveil.errors import FileError, cannot
 from statveil.planning import Plan
 from statveil.small_file import read_small
-from statveil.tables.frames import Frame
 from statveil.tables.preparing import Prepared
+from statveil.tables.source import Source
 
 __all__ = ["hash_column", "make_record", "plan_hash", "recorded_seed", "seed_in"]
 
@@ -111,12 +111,12 @@ def _seed(record: dict[str, Any]) -> int:
     return int(text, 16)
 
 
-def hash_column(frame: Frame) -> str:
+def hash_column(table: Source, column: Any) -> str:
     """Hash of a column in memory."""
     digest = hashlib.sha256()
-    if frame.type().numeric:
-        for block in frame.blocks(None):
+    if table.type_of(column).numeric:
+        for block in table.blocks(column):
             digest.update(block.tobytes())
     else:
-        digest.update(repr(frame.series().to_list()).encode())
+        digest.update(repr(table.column(column).to_list()).encode())
     return digest.hexdigest()

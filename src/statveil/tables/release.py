@@ -1,18 +1,20 @@
-"""release(): a plan and a table in, the same kind of table out."""
+"""release(): a plan and a table in, the same kind of table out, in memory or in a file."""
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Collection
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, TypeVar, overload
 
 from statveil.contradictions import refuse_contradictions
+from statveil.errors import FileError, TableError
 from statveil.planning import Plan
 from statveil.spoken import Spoken
 from statveil.tables.card import make_card
 from statveil.tables.frames import open_frame
-from statveil.tables.frames.frame import mapped
 from statveil.tables.preparing import prepare
 from statveil.tables.record import hash_column, make_record, seed_in
 
@@ -48,6 +50,24 @@ class Release(Spoken):
         return f"Release(table={type(self.table).__name__}, mode={self.card['mode']!r}, record=<private>)"
 
 
+Place = str | os.PathLike[str]
+
+
+@overload
+def release(
+    plan: Plan,
+    table: Place,
+    *,
+    output: Place,
+    column: Any = ...,
+    accept: Collection[str] = ...,
+    round_digits: int | None = ...,
+    seed: int | None = ...,
+    record: Place | None = ...,
+    shuffle: bool = ...,
+    overwrite: bool = ...,
+    details: Literal[False] = ...,
+) -> Path: ...
 @overload
 def release(
     plan: Plan,
@@ -64,26 +84,30 @@ def release(
 @overload
 def release(
     plan: Plan,
-    table: Table,
+    table: Any,
     *,
+    output: Place | None = ...,
     column: Any = ...,
     accept: Collection[str] = ...,
     round_digits: int | None = ...,
     seed: int | None = ...,
-    record: dict[str, Any] | None = ...,
+    record: dict[str, Any] | Place | None = ...,
     shuffle: bool = ...,
+    overwrite: bool = ...,
     details: Literal[True],
 ) -> Release: ...
 def release(
     plan: Plan,
     table: Any,
     *,
+    output: Place | None = None,
     column: Any = None,
     accept: Collection[str] = (),
     round_digits: int | None = None,
     seed: int | None = None,
-    record: dict[str, Any] | None = None,
+    record: Any = None,
     shuffle: bool = False,
+    overwrite: bool = False,
     details: bool = False,
 ) -> Any:
     """The table with one column released under the plan; everything else, and the input, as it was.
@@ -92,9 +116,11 @@ def release(
     ----------
     plan : Plan
         Made before, without data.
-    table : object
+    table : object or path
         A pandas DataFrame or Series, a Polars DataFrame, LazyFrame or Series, a PyArrow Table, a DuckDB relation, a
-        NumPy array or a list. For files there is :func:`release_file`.
+        NumPy array or a list, or the path of a file, for which :func:`release_file` says more.
+    output : path
+        Where a released file is written; for files only.
     column : str
         The column to release; left out for a single column (array, list, series).
     accept : collection of str
@@ -104,14 +130,17 @@ def release(
         Decimals of the released numbers (continuous columns only).
     seed : int, optional
         For tests only: a seed that someone can guess undoes the randomness of ``unit``, ``rank`` and ``category``.
-    record : dict, optional
-        The private record of an earlier release of the same column, whose secret seed is used again.
+    record : dict or path, optional
+        The private record of an earlier release of the same column, whose secret seed is used again. For a file, the
+        path where it is, or where it will be kept.
     shuffle : bool
         Put all rows in a random order, drawn from the secret seed, so that the order tells nothing. Modes that draw
         row by row (``rank``, ``smooth``, ``jitter``, ``unit``, ``category``) refuse a table whose order tells the
         values.
+    overwrite : bool
+        Replace an existing ``output``; for files only.
     details : bool
-        Return a :class:`Release` with the card and the private record instead of the table alone.
+        Return a :class:`Release` with the card and the private record instead of the table (or its path) alone.
 
     Examples
     --------
@@ -128,30 +157,73 @@ def release(
     [64295, 61371, 74062, 69181]
     """
     refuse_contradictions(plan)
-    frame = open_frame(table, column)
-    name = str(frame.series().name or "values") if column is None else str(column)
-    sha256 = hash_column(frame) if details or record is not None else ""
+    if isinstance(table, str | os.PathLike):
+        from statveil.tables.release_file import release_file  # which needs Release
+
+        if output is None:
+            raise FileError("the table is a file, so say where to write the released one: output=...")
+        done = release_file(
+            plan,
+            table,
+            output,
+            column=column,
+            accept=accept,
+            round_digits=round_digits,
+            seed=seed,
+            record=record,
+            shuffle=shuffle,
+            overwrite=overwrite,
+        )
+    elif output is not None or overwrite:
+        raise TableError("a table in memory is released to a new object; leave out output and overwrite.")
+    else:
+        done = _in_memory(
+            plan, table, column, accept, round_digits, seed, record, shuffle, details or record is not None
+        )
+    if details:
+        return done
+    for note in done.notes:
+        warnings.warn(note, stacklevel=2)
+    return done.table
+
+
+def _in_memory(
+    plan: Plan,
+    table: Any,
+    column: Any,
+    accept: Collection[str],
+    round_digits: int | None,
+    seed: int | None,
+    record: dict[str, Any] | None,
+    shuffle: bool,
+    hashed: bool,
+) -> Release:
+    source = open_frame(table)
+    name = source.find(column)
+    label = source.label(name)
+    sha256 = hash_column(source, name) if hashed else ""
     prepared = prepare(
         plan,
-        frame.blocks,
-        column=name,
-        type=frame.type(),
+        lambda labels: source.blocks(name, labels=labels),
+        column=label,
+        type=source.type_of(name),
         accept=accept,
         round_digits=round_digits,
         seed=seed,
         secret_seed=None if record is None else seed_in(record, plan, column=column, sha256=sha256, shuffled=shuffle),
-        beside=frame.beside,
+        beside=lambda labels: source.beside(name, labels=labels),
         shuffled=shuffle,
     )
-    release_rows = mapped(prepared.column_map, prepared.labels, round_digits)
-    released = frame.released(release_rows, shuffle=prepared.seed if shuffle else None)
-    if not details:
-        for warning in prepared.warnings:
-            warnings.warn(warning, stacklevel=2)
-        return released
+    released = source.released(
+        name,
+        prepared.column_map,
+        labels=prepared.labels,
+        round_digits=round_digits,
+        shuffle=prepared.seed if shuffle else None,
+    )
     card = make_card(
         plan,
-        column=None if column is None else name,
+        column=None if column is None else label,
         accepted=prepared.accepted,
         round_digits=round_digits,
         test_seed=prepared.test_seed,
@@ -159,4 +231,4 @@ def release(
         rows=prepared.rows,
     )
     facts = make_record(plan, prepared, column=column, sha256=sha256, shuffled=shuffle)
-    return Release(table=released, card=card, record=facts, notes=prepared.warnings)
+    return Release(table=released, card=card, record=facts, notes=(*source.notes, *prepared.warnings))

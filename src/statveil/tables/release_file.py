@@ -15,7 +15,7 @@ from statveil.planning import Plan
 from statveil.tables.blocks import Array
 from statveil.tables.card import card_path, make_card, read_card
 from statveil.tables.files import open_table
-from statveil.tables.files.opening import check_name
+from statveil.tables.files.opening import check_name, format_of
 from statveil.tables.files.table_file import TableFile
 from statveil.tables.fingerprint import Fingerprint, fingerprint, refuse_change, unchanged
 from statveil.tables.hashing import hash_file
@@ -92,7 +92,7 @@ def release_file(
             # before anything is refused: what a killed run left beside the record goes too
             keep = None if private is None else held.enter_context(_kept(private))
             _check_target(place, out, overwrite)
-            table.position(column)
+            column = table.find(column)
             return _release(
                 plan,
                 table,
@@ -242,7 +242,7 @@ def _check_paths(source: Path, target: Path, record: Path | None, protect: list[
             raise FileError(f"input and output are the same file, {target}; give the output another name.")
         if not target.parent.is_dir():
             raise FileError(f"cannot write {target}: there is no folder {target.parent}.")
-        if _format(source) != _format(target) and not (source.is_dir() and not target.suffix):
+        if format_of(source) != format_of(target) and not (source.is_dir() and not target.suffix):
             raise FileError(
                 f"the output must have the input's format. Got {source.name} and {target.name}; use the same suffix."
             )
@@ -288,13 +288,6 @@ def _check_apart(inputs: dict[str, Path], outputs: dict[str, Path]) -> None:
             if taken in real.parents:
                 raise FileError(f"{what} {path} lies inside {other}; write it elsewhere.")
         seen[what] = real
-
-
-def _format(path: Path) -> str:
-    """The suffix that says the format, ``.csv.gz`` included."""
-    parts = [suffix.lower() for suffix in path.suffixes]
-    last = "".join(parts[-2:]) if parts[-1:] == [".gz"] else "".join(parts[-1:])
-    return {".pq": ".parquet", ".feather": ".arrow", ".ipc": ".arrow"}.get(last, last)
 
 
 def _real(path: Path) -> Path:

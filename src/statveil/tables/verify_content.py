@@ -12,11 +12,11 @@ from statveil.errors import StatveilError, shortened
 from statveil.planning import Plan
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.estimate import estimate, measured_for, own_statistic, shares_of
-from statveil.tables.files import TableFile
 from statveil.tables.maps.rank import model_values
 from statveil.tables.preparing import column_labels, count_categories, valid_digits
 from statveil.tables.resolution import grain_of
 from statveil.tables.rounding_digits import rounded
+from statveil.tables.source import Source
 from statveil.tables.verification import Verifier, precision
 
 __all__ = ["Check", "content_checks"]
@@ -36,15 +36,16 @@ class Check:
         object.__setattr__(self, "says", shortened(self.says))  # it may quote a card that someone wrote
 
 
-def content_checks(table: TableFile, plan: Plan, card: dict[str, Any]) -> Iterator[Check]:
+def content_checks(table: Source, plan: Plan, card: dict[str, Any]) -> Iterator[Check]:
     """The released column against its card and plan, from passes over that column alone."""
-    column = str(card.get("column"))
-    table.position(column)
-    found = table.type_of(column)
+    # a card has names as text, whatever an engine allows
+    wanted = None if table.names == [None] else str(card.get("column"))
+    name = table.find(next((name for name in table.names if str(name) == wanted), wanted))
+    column, found = table.label(name), table.type_of(name)
     labels = column_labels(plan, column, found)
 
     def blocks() -> Iterator[Array]:
-        return table.blocks(column, labels=labels)
+        return table.blocks(name, labels=labels)
 
     if labels is not None:
         counts = count_categories(blocks, len(labels))

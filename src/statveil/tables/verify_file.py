@@ -1,24 +1,25 @@
-"""verify_file(): does a released table agree with its card? Everything it looks at is public."""
+"""verify(): does a released table agree with its card? Everything it looks at is public."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from statveil.contradictions import contradictions
-from statveil.errors import FileError, StatveilError, cannot
+from statveil.errors import FileError, StatveilError, TableError, cannot
 from statveil.planning import Plan
 from statveil.spoken import Spoken
-from statveil.tables.card import VERSION, card_path, make_card, plan_of, read_card
-from statveil.tables.files import open_table
+from statveil.tables.card import VERSION, card_path, check_card, make_card, plan_of, read_card
 from statveil.tables.hashing import hash_file
 from statveil.tables.preparing import valid_digits
 from statveil.tables.publishing import interrupted
+from statveil.tables.source import open_source
 from statveil.tables.verify_content import Check, content_checks
 
-__all__ = ["Check", "Verified", "verify_file"]
+__all__ = ["Check", "Verified", "verify", "verify_file"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +45,30 @@ class Verified(Spoken):
         }
 
 
+def verify(table: Any, card: dict[str, Any] | None = None) -> Verified:
+    """Compare a released table with its card: the declared structure, and that the plan can release it.
+
+    Parameters
+    ----------
+    table : object or path
+        The released table: a file, or anything that :func:`release` gives.
+    card : dict, optional
+        Its card; of a file, the one beside it by default. A file must also have the hash that its card states.
+    """
+    if isinstance(table, str | os.PathLike):
+        return _of_file(Path(table), card, str(table))
+    if card is None:
+        raise TableError("a table in memory has no card beside it; give the card of its release: card=...")
+    plan = plan_of(check_card(card, "the card"), "the card")
+    return Verified(checks=(_card(card, plan), *_content(table, plan, card)))
+
+
 def verify_file(path: str | os.PathLike[str]) -> Verified:
-    """Compare a released table with its card: the hash, the declared structure, and that the plan can release it."""
-    place = Path(path)
+    """Compare a released file with the card beside it; :func:`verify` for files."""
+    return verify(path)
+
+
+def _of_file(place: Path, card: dict[str, Any] | None, name: str) -> Verified:
     try:
         there = place.exists()
     except (OSError, ValueError) as error:
@@ -54,8 +76,9 @@ def verify_file(path: str | os.PathLike[str]) -> Verified:
     if not there:
         stopped = f" {_STOPPED}" if place.name and interrupted(place) else ""
         raise FileError(f"cannot read {place}: No such file or directory.{stopped}")
-    card = read_card(place)
-    plan = plan_of(card, card_path(place).name)
+    beside = card_path(place).name if card is None else "the card"
+    card = read_card(place) if card is None else check_card(card, beside)
+    plan = plan_of(card, beside)
     same = hash_file(place) == card.get("sha256")
     checks = [
         Check(
@@ -68,13 +91,16 @@ def verify_file(path: str | os.PathLike[str]) -> Verified:
         )
     ]
     checks.append(_card(card, plan))
-    if not same:  # a damaged file can upset the engine, and the answer is known
-        return Verified(checks=tuple(checks), table=str(path))
+    if same:  # a damaged file can upset the engine, and the answer is known
+        checks += _content(place, plan, card)
+    return Verified(checks=tuple(checks), table=name)
+
+
+def _content(table: Any, plan: Plan, card: dict[str, Any]) -> Iterator[Check]:
     try:
-        checks += content_checks(open_table(place), plan, card)
+        yield from content_checks(open_source(table), plan, card)
     except StatveilError as error:
-        checks.append(Check(name="column", ok=False, says=str(error)))
-    return Verified(checks=tuple(checks), table=str(path))
+        yield Check(name="column", ok=False, says=str(error))
 
 
 _STOPPED = "A release to this name was stopped half way; a new run of 'statveil release' to it puts the old pair back."

@@ -17,11 +17,12 @@ from polars.io.plugins import register_io_source
 from statveil.errors import FileError
 from statveil.tables.blocks import BLOCK, Array, in_blocks
 from statveil.tables.files.failures import cannot_read, cannot_write
-from statveil.tables.files.table_file import Progress, TableFile
+from statveil.tables.files.table_file import TableFile
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.released import read_rows, released_dtype, released_rows
 from statveil.tables.series import ColumnType, column_type
 from statveil.tables.shuffling import Keys, keys_of, shuffled_frames
+from statveil.tables.source import CATEGORIES, Progress
 
 __all__ = ["ColumnarFile", "ColumnarParts"]
 
@@ -121,10 +122,9 @@ class ColumnarParts(TableFile):
 
     def _check(self, column: str, labels: Sequence[str] | None) -> None:
         """An error unless the column is there and of a usable kind."""
-        self.position(column)
-        found = self.type_of(column)
+        self.type_of(column)
         if labels is None:
-            self._refuse_unless_numbers(column, found)
+            self.check_numbers(column, CATEGORIES)
 
     def _batches(self, column: str | None) -> Iterator[tuple[int, pl.DataFrame]]:
         """Batches of rows of all files in order, each with its file's number; all columns unless one is named."""

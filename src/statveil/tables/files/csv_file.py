@@ -32,12 +32,13 @@ from statveil.tables.files.csv_numbers import (
 )
 from statveil.tables.files.csv_records import Records, in_blocks, read_tables
 from statveil.tables.files.failures import cannot_read, cannot_write
-from statveil.tables.files.table_file import Progress, TableFile
+from statveil.tables.files.table_file import TableFile
 from statveil.tables.files.unpacking import unpacked
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.rounding_digits import rounded
 from statveil.tables.series import ColumnType, codes_of
 from statveil.tables.shuffling import Keys, keys_of, shuffled_frames
+from statveil.tables.source import Progress
 
 __all__ = ["CsvFile"]
 
@@ -48,6 +49,7 @@ class CsvFile(TableFile):
     """A CSV or TSV file. All bytes but those of the column's own fields are written back as they were read."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+    alike: ClassVar[bool] = False
 
     def __init__(self, path: Path) -> None:
         self.path = path

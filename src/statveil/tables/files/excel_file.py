@@ -29,11 +29,12 @@ from statveil.tables.files.excel_values import (
     written_cell,
 )
 from statveil.tables.files.failures import cannot_read, cannot_write
-from statveil.tables.files.table_file import Progress, TableFile
+from statveil.tables.files.table_file import TableFile
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.rounding_digits import rounded
 from statveil.tables.series import ColumnType, codes_of, label_values
 from statveil.tables.shuffling import shuffled_order
+from statveil.tables.source import CATEGORIES, Progress
 
 __all__ = ["ExcelFile"]
 
@@ -157,7 +158,7 @@ class ExcelFile(TableFile):
         """An error unless the column can be read as asked."""
         form = self._form(column)
         if labels is None and form.first_text is None:
-            self._refuse_unless_numbers(column, self.type_of(column))
+            self.check_numbers(column, CATEGORIES)
 
     def _values(self, cells: Sequence[Any], column: str, done: int, labels: Sequence[str] | None) -> Array:
         """The rows as a map sees them."""

@@ -6,17 +6,23 @@ import os
 from pathlib import Path
 
 from statveil.errors import FileError
-from statveil.tables.files.csv_file import CsvFile
-from statveil.tables.files.excel_file import ExcelFile
 from statveil.tables.files.failures import cannot_read
-from statveil.tables.files.ipc_file import IpcFile
-from statveil.tables.files.parquet_file import ParquetFile
 from statveil.tables.files.parquet_folder import ParquetFolder
-from statveil.tables.files.table_file import TableFile
+from statveil.tables.files.table_file import FORMATS, TableFile
 
-__all__ = ["check_name", "open_table"]
+__all__ = ["check_name", "format_of", "open_table"]
 
-_FORMATS: tuple[type[ParquetFile | IpcFile | CsvFile | ExcelFile], ...] = (ParquetFile, CsvFile, IpcFile, ExcelFile)
+
+def _suffix(path: Path) -> str | None:
+    return next((suffix for suffix in FORMATS if path.name.lower().endswith(suffix)), None)
+
+
+def format_of(path: Path) -> str:
+    """The suffix that says the format, one for all that say the same."""
+    found = _suffix(path)
+    if found is None:
+        return path.suffix.lower()
+    return FORMATS[found].suffixes[0] if FORMATS[found].alike else found
 
 
 def check_name(path: Path) -> None:
@@ -39,12 +45,11 @@ def open_table(path: str | os.PathLike[str]) -> TableFile:
         raise cannot_read(place, error, "a table") from None
     if place.is_dir():
         return ParquetFolder(place)
-    kind = next((kind for kind in _FORMATS if place.name.lower().endswith(kind.suffixes)), None)
-    if kind is None:
-        known = ", ".join(suffix for kind in _FORMATS for suffix in kind.suffixes)
+    suffix = _suffix(place)
+    if suffix is None:
         raise FileError(
-            f"{place} has no suffix of a known table format; known are {known}, and a folder of Parquet files. "
-            "Rename the file to what it holds, or convert it."
+            f"{place} has no suffix of a known table format; known are {', '.join(FORMATS)}, and a folder of "
+            "Parquet files. Rename the file to what it holds, or convert it."
         )
     if not place.is_file():
         raise FileError(
@@ -52,4 +57,4 @@ def open_table(path: str | os.PathLike[str]) -> TableFile:
         )
     if not size:
         raise FileError(f"cannot read {place}: the file is empty. Check that it was written to the end.")
-    return kind(place)
+    return FORMATS[suffix](place)

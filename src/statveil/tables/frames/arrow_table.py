@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
-from statveil.tables.frames.frame import Frame
-from statveil.tables.frames.kinds import is_a
+from statveil.tables.frames.frame import Frame, is_a
 
 __all__ = ["ArrowTable", "from_arrow"]
 
@@ -51,32 +50,36 @@ def _any_series(column: Any) -> pl.Series:
 class ArrowTable(Frame):
     """A PyArrow table. Metadata of the schema is dropped: it can hold anything, the true statistic too."""
 
+    what: ClassVar[str] = "a PyArrow Table"
+
     @classmethod
     def takes(cls, native: Any) -> bool:
         return is_a(native, "pyarrow", "Table")
 
-    def names(self) -> list[Any] | None:
+    def columns(self) -> list[Any] | None:
         return list(self.native.column_names)
 
-    def series(self) -> pl.Series:
-        return from_arrow(self.native[self.column], self.column)
+    def read(self, column: Any) -> pl.Series:
+        return from_arrow(self.native[column], column)
 
-    def others(self) -> Mapping[str, pl.Series]:
+    def others(self, column: Any) -> Mapping[str, pl.Series]:
         names = self.native.column_names
         return {
             f"{name} ({place})" if names.count(name) > 1 else name: _any_series(self.native.column(place))
             for place, name in enumerate(names)
-            if name != self.column
+            if name != column
         }
 
     def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
         return native.take(order)
 
-    def with_series(self, released: pl.Series) -> Any:
-        place = self.native.column_names.index(self.column)
+    def with_series(self, column: Any, released: pl.Series) -> Any:
+        place = self.native.column_names.index(column)
         field = self.native.schema.field(place)
         fresh = released.to_arrow()
-        if released.dtype == self.series().dtype:  # the same values in Arrow's own flavour: string, not large_string
+        if (
+            released.dtype == self.column(column).dtype
+        ):  # the same values in Arrow's own flavour: string, not large_string
             fresh = fresh.cast(field.type)
         table = self.native.set_column(place, field.with_type(fresh.type).remove_metadata(), fresh)
         return table.replace_schema_metadata(None)

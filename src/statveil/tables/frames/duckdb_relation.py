@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
-from statveil.tables.frames.frame import Frame
-from statveil.tables.frames.kinds import is_a
+from statveil.tables.frames.frame import Frame, is_a
 
 __all__ = ["DuckDBRelation"]
 
@@ -24,29 +23,24 @@ class DuckDBRelation(Frame):
     order when it runs again, that is an error and not a mixed-up table.
     """
 
-    def __init__(self, native: Any, column: Any) -> None:
-        super().__init__(native, column)
-        self._series: pl.Series | None = None
+    what: ClassVar[str] = "a DuckDB relation"
 
     @classmethod
     def takes(cls, native: Any) -> bool:
         return is_a(native, "duckdb", "DuckDBPyRelation")
 
-    def names(self) -> list[Any] | None:
+    def columns(self) -> list[Any] | None:
         return list(self.native.columns)
 
-    def series(self) -> pl.Series:
-        if self._series is None:
-            try:
-                self._series = self.native.project(_quoted(self.column)).pl()[self.column]
-            except pl.exceptions.PolarsError:
-                raise ColumnError(
-                    f"column {self.column!r} has a type that cannot be released; cast it first."
-                ) from None
-        return self._series
+    def read(self, column: Any) -> pl.Series:
+        try:
+            series: pl.Series = self.native.project(_quoted(column)).pl()[column]
+        except pl.exceptions.PolarsError:
+            raise ColumnError(f"column {column!r} has a type that cannot be released; cast it first.") from None
+        return series
 
-    def others(self) -> Mapping[str, pl.Series]:
-        names = [name for name in self.native.columns if name != self.column]
+    def others(self, column: Any) -> Mapping[str, pl.Series]:
+        names = [name for name in self.native.columns if name != column]
         if not names:
             return {}
         # the types that Polars does not know are looked at as text
@@ -64,16 +58,14 @@ class DuckDBRelation(Frame):
             "ORDER BY s.statveil_place",
         )
 
-    def with_series(self, released: pl.Series) -> Any:
-        name = _quoted(self.column)
-        own = self.native.types[self.native.columns.index(self.column)]
-        after = f"CAST(r.after AS {own})" if released.dtype == self.series().dtype else "r.after"
+    def with_series(self, column: Any, released: pl.Series) -> Any:
+        name = _quoted(column)
+        own = self.native.types[self.native.columns.index(column)]
+        after = f"CAST(r.after AS {own})" if released.dtype == self.column(column).dtype else "r.after"
         if own.id == "enum" and not set(released.drop_nulls().unique().cast(pl.String)) <= set(own.children[0][1]):
-            raise ColumnError(
-                f"column {self.column!r} is an ENUM without all of the plan's categories; cast it to text."
-            )
+            raise ColumnError(f"column {column!r} is an ENUM without all of the plan's categories; cast it to text.")
         # DuckDB finds the frame by the name of this variable
-        statveil_released_9c1f5b7e = pl.DataFrame({"before": self.series(), "after": released})  # noqa: F841
+        statveil_released_9c1f5b7e = pl.DataFrame({"before": self.column(column), "after": released})  # noqa: F841
         return self.native.query(
             "statveil_original",
             f"SELECT statveil_original.* REPLACE (CASE WHEN statveil_original.{name} IS NOT DISTINCT FROM r.before "

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
-from statveil.tables.blocks import Array
 from statveil.tables.frames.arrow_table import from_arrow
-from statveil.tables.frames.frame import Frame
-from statveil.tables.frames.kinds import is_a
+from statveil.tables.frames.frame import Frame, is_a
 from statveil.tables.frames.plain import ListFrame
+from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.series import ColumnType, label_values
 
 __all__ = ["PandasFrame", "PandasSeries"]
@@ -23,44 +22,53 @@ __all__ = ["PandasFrame", "PandasSeries"]
 class PandasSeries(Frame):
     """A single pandas series."""
 
-    def __init__(self, native: Any, column: Any) -> None:
-        super().__init__(native, column)
-        self._labels: Sequence[str] | None = None
+    what: ClassVar[str] = "a pandas Series"
+    _labels: Sequence[str] | None = None
 
     @classmethod
     def takes(cls, native: Any) -> bool:
         return is_a(native, "pandas", "Series")
 
-    def names(self) -> list[Any] | None:
+    def columns(self) -> list[Any] | None:
         return None
 
-    def target(self) -> Any:
-        """The target column as pandas has it."""
+    def target(self, column: Any) -> Any:
+        """A column as pandas has it."""
         return self.native
 
-    def series(self) -> pl.Series:
-        column = self.target()
-        dtype, name = column.dtype, "values" if column.name is None else str(column.name)
+    def read(self, column: Any) -> pl.Series:
+        held = self.target(column)
+        dtype, name = held.dtype, "values" if held.name is None else str(held.name)
         if _arrow_backed(dtype):
-            return from_arrow(column.array.__arrow_array__(), name).alias(name)
+            return from_arrow(held.array.__arrow_array__(), name).alias(name)
         if hasattr(dtype, "numpy_dtype") and dtype.kind in "biuf" and dtype.itemsize <= 8:  # nullable
-            missing = column.isna().to_numpy()
-            values = column.to_numpy(dtype=dtype.numpy_dtype, na_value=dtype.numpy_dtype.type(0))
-            held = pl.Series(name, values)
-            return held.set(pl.Series(missing), None) if missing.any() else held
+            missing = held.isna().to_numpy()
+            values = held.to_numpy(dtype=dtype.numpy_dtype, na_value=dtype.numpy_dtype.type(0))
+            numbers = pl.Series(name, values)
+            return numbers.set(pl.Series(missing), None) if missing.any() else numbers
         if isinstance(dtype, np.dtype) and dtype.kind in "biuf" and dtype.itemsize <= 8:
-            return pl.Series(name, np.ascontiguousarray(column.to_numpy()))
+            return pl.Series(name, np.ascontiguousarray(held.to_numpy()))
         if dtype.kind in "OU":  # objects, strings, categories
-            missing = column.isna().to_numpy()
-            listed = [None if gone else value for value, gone in zip(column.tolist(), missing, strict=True)]
-            return ListFrame(listed, None).series().alias(name)
+            missing = held.isna().to_numpy()
+            listed = [None if gone else value for value, gone in zip(held.tolist(), missing, strict=True)]
+            return ListFrame(listed).read(None).alias(name)
+        if isinstance(dtype, np.dtype) and dtype.kind in "mM":  # not released, but an audit looks at times
+            return pl.Series(name, held.to_numpy())
         raise ColumnError(f"column {name!r} has the type {dtype}, which holds neither numbers nor categories.")
 
-    def blocks(self, labels: Sequence[str] | None) -> Iterator[Array]:
+    def released(
+        self,
+        column: Any,
+        column_map: ColumnMap,
+        *,
+        labels: Sequence[str] | None = None,
+        round_digits: int | None = None,
+        shuffle: int | None = None,
+    ) -> Any:
         self._labels = labels
-        return super().blocks(labels)
+        return super().released(column, column_map, labels=labels, round_digits=round_digits, shuffle=shuffle)
 
-    def others(self) -> Mapping[str, pl.Series]:
+    def others(self, column: Any) -> Mapping[str, pl.Series]:
         return _index_columns(self.native.index)
 
     def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
@@ -69,17 +77,17 @@ class PandasSeries(Frame):
             rows = rows.set_axis(native.index, axis=0)
         return rows
 
-    def type(self) -> ColumnType:
-        if type(self.target().dtype).__name__ == "CategoricalDtype":
+    def type_of(self, column: Any) -> ColumnType:
+        if type(self.target(column).dtype).__name__ == "CategoricalDtype":
             return ColumnType(kind="text", name="category")
-        return super().type()
+        return super().type_of(column)
 
-    def with_series(self, released: pl.Series) -> Any:
+    def with_series(self, column: Any, released: pl.Series) -> Any:
         import pandas as pd
 
-        column = self.target()
-        dtype = column.dtype
-        same = released.dtype == self.series().dtype
+        old = self.target(column)
+        dtype = old.dtype
+        same = released.dtype == self.column(column).dtype
         values: Any
         if isinstance(dtype, pd.CategoricalDtype):
             values = pd.Categorical(released.to_list(), dtype=self._categories(dtype, released))
@@ -89,7 +97,7 @@ class PandasSeries(Frame):
             values = pd.array(arrow.cast(dtype.pyarrow_dtype) if same else arrow, dtype=target)
         elif dtype.kind in "OU":
             if dtype is np.dtype(object):
-                values = column.to_numpy(dtype=object, copy=True)
+                values = old.to_numpy(dtype=object, copy=True)
                 held = released.is_not_null().to_numpy()
                 values[held] = np.array([*released.drop_nulls().to_list(), None], dtype=object)[:-1]
             else:
@@ -99,17 +107,17 @@ class PandasSeries(Frame):
         else:  # nullable numbers: the type of the same name, or Float64
             missing = released.is_null().to_numpy()
             numbers = released.fill_null(False if released.dtype == pl.Boolean else 0).to_numpy(allow_copy=True).copy()
-            kind = pd.arrays.FloatingArray if numbers.dtype.kind == "f" else type(column.array)
+            kind = pd.arrays.FloatingArray if numbers.dtype.kind == "f" else type(old.array)
             values = kind(numbers, missing)
-        fresh = pd.Series(values, index=column.index, name=column.name, copy=False, dtype=values.dtype)
-        return self.assembled(fresh)
+        fresh = pd.Series(values, index=old.index, name=old.name, copy=False, dtype=values.dtype)
+        return self.assembled(column, fresh)
 
     def _categories(self, dtype: Any, released: pl.Series) -> Any:
         if self._labels is None:
             return _with_categories(dtype, released.drop_nulls().unique().sort().to_list())
         return _with_categories(dtype, label_values(self._labels, released.dtype).to_list())
 
-    def assembled(self, fresh: Any) -> Any:
+    def assembled(self, column: Any, fresh: Any) -> Any:
         """The released object, from its released column."""
         return fresh
 
@@ -117,27 +125,29 @@ class PandasSeries(Frame):
 class PandasFrame(PandasSeries):
     """A pandas frame. Its ``attrs`` are dropped: they can hold anything, the true statistic too."""
 
+    what: ClassVar[str] = "a pandas DataFrame"
+
     @classmethod
     def takes(cls, native: Any) -> bool:
         return is_a(native, "pandas", "DataFrame")
 
-    def names(self) -> list[Any] | None:
+    def columns(self) -> list[Any] | None:
         return list(self.native.columns)
 
-    def target(self) -> Any:
-        return self.native[self.column]
+    def target(self, column: Any) -> Any:
+        return self.native[column]
 
-    def others(self) -> Mapping[str, pl.Series]:
+    def others(self, column: Any) -> Mapping[str, pl.Series]:
         found = dict(_index_columns(self.native.index))
         for place, name in enumerate(self.native.columns):
-            if name != self.column:
+            if name != column:
                 key = str(name)
                 found[key if key not in found else f"{key} ({place})"] = _any_series(self.native.iloc[:, place])
         return found
 
-    def assembled(self, fresh: Any) -> Any:
+    def assembled(self, column: Any, fresh: Any) -> Any:
         table = self.native.copy(deep=False)
-        table[self.column] = fresh  # the same index, so by position: an index may repeat
+        table[column] = fresh  # the same index, so by position: an index may repeat
         table.attrs = {}
         return table
 

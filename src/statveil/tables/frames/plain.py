@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -17,11 +17,13 @@ __all__ = ["ArrayFrame", "ListFrame"]
 class ArrayFrame(Frame):
     """A one-dimensional NumPy array."""
 
+    what: ClassVar[str] = "a NumPy array"
+
     @classmethod
     def takes(cls, native: Any) -> bool:
         return isinstance(native, np.ndarray)
 
-    def names(self) -> list[Any] | None:
+    def columns(self) -> list[Any] | None:
         if self.native.ndim != 1:
             raise ColumnError(
                 f"an array must have one dimension, a column. Got {self.native.ndim}; release one column at a time."
@@ -30,9 +32,9 @@ class ArrayFrame(Frame):
             raise ColumnError("a masked array hides values that are still there; fill it with NaN first.")
         return None
 
-    def series(self) -> pl.Series:
+    def read(self, column: Any) -> pl.Series:
         if self.native.dtype.kind in "OUS":
-            return ListFrame(self.native.tolist(), None).series()
+            return ListFrame(self.native.tolist()).read(None)
         if self.native.dtype.kind not in "biuf" or self.native.dtype.itemsize > 8:
             raise ColumnError(f"an array of type {self.native.dtype} holds no plain numbers or categories.")
         return pl.Series("values", np.ascontiguousarray(self.native).astype(self.native.dtype.newbyteorder("=")))
@@ -40,9 +42,9 @@ class ArrayFrame(Frame):
     def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
         return native[order]
 
-    def with_series(self, released: pl.Series) -> Any:
+    def with_series(self, column: Any, released: pl.Series) -> Any:
         if self.native.dtype.kind in "OUS":
-            values = ListFrame(self.native.tolist(), None).with_series(released)
+            values = ListFrame(self.native.tolist()).with_series(None, released)
             if self.native.dtype.kind == "O":
                 return np.array([*values, None], dtype=object)[:-1]
             return np.array(values, dtype=np.result_type(self.native.dtype, np.array(values)))
@@ -54,14 +56,16 @@ class ArrayFrame(Frame):
 class ListFrame(Frame):
     """A plain list or tuple of numbers or labels, ``None`` where one is missing."""
 
+    what: ClassVar[str] = "a list"
+
     @classmethod
     def takes(cls, native: Any) -> bool:
         return isinstance(native, list | tuple)
 
-    def names(self) -> list[Any] | None:
+    def columns(self) -> list[Any] | None:
         return None
 
-    def series(self) -> pl.Series:
+    def read(self, column: Any) -> pl.Series:
         kinds = {type(value) for value in self.native if value is not None}
         if kinds and not kinds <= {int, float} and len(kinds) > 1:
             names = ", ".join(sorted(kind.__name__ for kind in kinds))
@@ -80,5 +84,5 @@ class ListFrame(Frame):
     def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
         return getattr(type(native), "_make", type(native))([native[row] for row in order.tolist()])
 
-    def with_series(self, released: pl.Series) -> Any:
+    def with_series(self, column: Any, released: pl.Series) -> Any:
         return getattr(type(self.native), "_make", type(self.native))(released.to_list())

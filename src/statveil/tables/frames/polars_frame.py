@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 from zlib import crc32
 
 import numpy as np
@@ -13,10 +13,12 @@ from polars.io.plugins import register_io_source
 
 from statveil.errors import ColumnError
 from statveil.tables.blocks import BLOCK, Array, in_blocks
-from statveil.tables.frames.frame import Frame, Released
-from statveil.tables.released import read_rows
+from statveil.tables.frames.frame import Frame
+from statveil.tables.maps.column_map import ColumnMap
+from statveil.tables.released import read_rows, released_dtype, released_rows
 from statveil.tables.series import ColumnType, column_type
 from statveil.tables.shuffling import keys_of, shuffled_frames
+from statveil.tables.source import Progress
 
 __all__ = ["PolarsFrame", "PolarsLazyFrame", "PolarsSeries"]
 
@@ -24,45 +26,46 @@ __all__ = ["PolarsFrame", "PolarsLazyFrame", "PolarsSeries"]
 class PolarsFrame(Frame):
     """An eager frame."""
 
+    what: ClassVar[str] = "a Polars DataFrame"
+
     @classmethod
     def takes(cls, native: Any) -> bool:
         return isinstance(native, pl.DataFrame)
 
-    def names(self) -> list[Any] | None:
+    def columns(self) -> list[Any] | None:
         return list(self.native.columns)
 
-    def series(self) -> pl.Series:
-        series: pl.Series = self.native[self.column]
+    def read(self, column: Any) -> pl.Series:
+        series: pl.Series = self.native[column]
         return series
-
-    def others(self) -> Mapping[str, pl.Series]:
-        return {column.name: column for column in self.native.get_columns() if column.name != self.column}
 
     def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
         return native[order]
 
-    def with_series(self, released: pl.Series) -> Any:
-        return self.native.with_columns(released.alias(self.column))
+    def with_series(self, column: Any, released: pl.Series) -> Any:
+        return self.native.with_columns(released.alias(column))
 
 
 class PolarsSeries(Frame):
     """A single series."""
 
+    what: ClassVar[str] = "a Polars Series"
+
     @classmethod
     def takes(cls, native: Any) -> bool:
         return isinstance(native, pl.Series)
 
-    def names(self) -> list[Any] | None:
+    def columns(self) -> list[Any] | None:
         return None
 
-    def series(self) -> pl.Series:
+    def read(self, column: Any) -> pl.Series:
         series: pl.Series = self.native
         return series if series.name else series.alias("values")
 
     def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
         return native.gather(order)
 
-    def with_series(self, released: pl.Series) -> Any:
+    def with_series(self, column: Any, released: pl.Series) -> Any:
         return released.alias(self.native.name)
 
 
@@ -73,64 +76,73 @@ class PolarsLazyFrame(Frame):
     row number would hit other rows: a checksum of every block is kept, and a difference is an error.
     """
 
-    def __init__(self, native: Any, column: Any) -> None:
-        super().__init__(native, column)
+    what: ClassVar[str] = "a Polars LazyFrame"
+
+    def __init__(self, native: Any) -> None:
+        super().__init__(native)
         self._checks: list[int] = []
-        self._labels: Sequence[str] | None = None
+        self._checked: tuple[Any, Sequence[str] | None] | None = None
 
     @classmethod
     def takes(cls, native: Any) -> bool:
         return isinstance(native, pl.LazyFrame)
 
-    def names(self) -> list[Any] | None:
+    def columns(self) -> list[Any] | None:
         return list(self.native.collect_schema().names())
 
-    def series(self) -> pl.Series:
-        series: pl.Series = self.native.select(self.column).collect()[self.column]
+    def read(self, column: Any) -> pl.Series:
+        series: pl.Series = self.native.select(self._nth(column)).collect()[column]
         return series
 
-    def with_series(self, released: pl.Series) -> Any:
+    def with_series(self, column: Any, released: pl.Series) -> Any:
         raise AssertionError("a lazy frame is released block by block")
 
     def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
         raise AssertionError("a lazy frame is shuffled block by block")
 
-    def type(self) -> ColumnType:
-        return column_type(self.native.collect_schema()[self.column])
+    def type_of(self, column: Any) -> ColumnType:
+        return column_type(self.native.collect_schema()[column])
 
-    def blocks(self, labels: Sequence[str] | None) -> Iterator[Array]:
-        if labels != self._labels:
-            self._labels, self._checks = labels, []
+    def values(self, column: Any, labels: Sequence[str] | None) -> Iterator[Array]:
+        if self._checked != (column, labels):
+            self._checked, self._checks = (column, labels), []
         checks = []
-        for rows in frame_blocks(self.native.select(self.column)):
-            values = self._values(rows)
+        for rows in frame_blocks(self.native.select(self._nth(column))):
+            values = read_rows(rows[column], labels)
             checks.append(crc32(values.tobytes()))
             yield values
         if self._checks and checks != self._checks:
             raise self._unsteady()
         self._checks = checks
 
-    def beside(self, labels: Sequence[str] | None) -> Iterator[tuple[Array, Mapping[str, pl.Series]]]:
+    def beside(
+        self, column: Any, *, labels: Sequence[str] | None = None, progress: Progress | None = None
+    ) -> Iterator[tuple[Array, Mapping[str, pl.Series]]]:
         for rows in frame_blocks(self.native):
-            yield (
-                read_rows(rows[self.column], labels),
-                {column.name: column for column in rows.get_columns() if column.name != self.column},
-            )
+            yield read_rows(rows[column], labels), {one.name: one for one in rows.get_columns() if one.name != column}
+            if progress:
+                progress(len(rows))
 
-    def _values(self, rows: pl.DataFrame) -> Array:
-        return read_rows(rows[self.column], self._labels)
-
-    def released(self, release: Released, *, shuffle: int | None = None) -> Any:
-        native, column, checks = self.native, self.column, list(self._checks)
+    def released(
+        self,
+        column: Any,
+        column_map: ColumnMap,
+        *,
+        labels: Sequence[str] | None = None,
+        round_digits: int | None = None,
+        shuffle: int | None = None,
+    ) -> Any:
+        native, checks = self.native, list(self._checks)
         schema = native.collect_schema()
-        empty = release(pl.Series(column, [], dtype=schema[column]), 0)
+        dtype = released_dtype(schema[column], whole=column_map.whole, labels=labels)
 
         def released_blocks() -> Iterator[tuple[int, pl.DataFrame]]:
             index = -1
             for index, rows in enumerate(frame_blocks(native)):
-                if index >= len(checks) or crc32(self._values(rows).tobytes()) != checks[index]:
+                if index >= len(checks) or crc32(read_rows(rows[column], labels).tobytes()) != checks[index]:
                     raise self._unsteady()
-                yield index, rows.with_columns(release(rows[column], index).alias(column))
+                fresh = released_rows([rows[column]], column_map, index, labels=labels, round_digits=round_digits)[0]
+                yield index, rows.with_columns(fresh.alias(column))
             if index + 1 < len(checks):
                 raise self._unsteady()
 
@@ -152,7 +164,11 @@ class PolarsLazyFrame(Frame):
                 if left == 0:
                     return
 
-        return register_io_source(source, schema={**schema, column: empty.dtype})
+        return register_io_source(source, schema={**schema, column: dtype})
+
+    def _nth(self, column: str) -> pl.Expr:
+        """The column by its number: a name such as "*" or "^a.*$" would be taken for a pattern."""
+        return pl.nth(self.names.index(column))
 
     def _unsteady(self) -> ColumnError:
         return ColumnError(

@@ -1,0 +1,131 @@
+"""A table with columns, wherever it lies: what a release, an audit, a comparison and an inspection ask of it."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from statveil.errors import ColumnError, unknown_name
+from statveil.tables.blocks import Array
+from statveil.tables.series import ColumnType
+
+__all__ = ["CATEGORIES", "Progress", "Source", "open_source"]
+
+Progress = Callable[[int], None]
+"""Called with the number of rows just done."""
+
+CATEGORIES = "plan for categories with --labels"
+"""What to do about a column of text."""
+
+
+def open_source(table: Any) -> Source:
+    """The table in a file, by the suffix of its path, or in memory, by the object's type.
+
+    A new format is one file in ``tables/files``, a new engine one in ``tables/frames``, or anywhere else: deriving from
+    :class:`TableFile` or :class:`Frame` registers it.
+    """
+    # both derive from Source
+    from statveil.tables.files import open_table
+    from statveil.tables.frames import open_frame
+
+    return open_table(table) if isinstance(table, str | os.PathLike) else open_frame(table)
+
+
+class Source(ABC):
+    """A table that is read in passes, a column at a time or row by row.
+
+    Rows are addressed by their number, so whatever an engine's own chunks are, and in whichever order they arrive,
+    block ``i`` holds the rows from ``i * BLOCK`` on.
+
+    Attributes
+    ----------
+    names : list
+        Column names in order; ``[None]`` for a single column, which has no name to be found by.
+    rows : int or None
+        Number of rows where the table tells it without being read, else None until a pass has counted them.
+    notes : list of str
+        What of the table is not carried over to a released one, one sentence each.
+    """
+
+    names: list[Any]
+    rows: int | None
+    notes: list[str]
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """What messages call the table."""
+
+    @abstractmethod
+    def type_of(self, column: Any) -> ColumnType:
+        """What the column holds; where the table has no types, its content decides."""
+
+    @abstractmethod
+    def column(self, name: Any) -> pl.Series:
+        """A whole column in memory: in its own type, or as text where the table has no types."""
+
+    @abstractmethod
+    def numeric_columns(self) -> list[Any]:
+        """Columns that hold numbers, as far as that is cheap to tell."""
+
+    @abstractmethod
+    def blocks(
+        self, column: Any, *, labels: Sequence[str] | None = None, progress: Progress | None = None
+    ) -> Iterator[Array]:
+        """The column in row order as blocks of ``BLOCK`` rows, NaN where a value is missing.
+
+        Parameters
+        ----------
+        column : str
+            Name of the column.
+        labels : sequence of str, optional
+            The plan's categories; the blocks then hold the number of each row's category.
+        progress : callable, optional
+            Called with the number of rows of each block.
+        """
+
+    @abstractmethod
+    def beside(
+        self, column: Any, *, labels: Sequence[str] | None = None, progress: Progress | None = None
+    ) -> Iterator[tuple[Array, Mapping[str, pl.Series]]]:
+        """The column as :meth:`blocks` gives it, in pieces of any length, with the same rows of all other columns.
+
+        The others are only looked at: in their own types, or as text.
+        """
+
+    def find(self, column: Any) -> Any:
+        """The column's name as the table has it; an error if it is missing, or if two columns have it."""
+        if self.names == [None]:
+            if column is not None:
+                raise ColumnError(f"a single column has no names. Got column={column!r}; leave it out.")
+            return None
+        known = [str(name) for name in self.names]
+        if column is None:
+            raise ColumnError(f"say which column: column=... Columns: {', '.join(known)}.")
+        if not isinstance(column, Hashable):
+            raise ColumnError("the column must be the name of one column.")
+        if column not in self.names:
+            raise ColumnError(unknown_name("column", str(column), known))
+        if self.names.count(column) > 1:
+            raise ColumnError(
+                f"{self.names.count(column)} columns of {self} are called {column!r}; rename all but one."
+            )
+        return column
+
+    def label(self, column: Any) -> str:
+        """What messages call the column."""
+        return str(self.column(None).name or "values") if column is None else str(column)
+
+    def check_numbers(self, column: Any, *ways: str) -> None:
+        """An error if the column does not hold numbers, with what else one can do about it."""
+        found = self.type_of(column)
+        if not found.numeric:
+            others = [str(name) for name in self.numeric_columns() if name != column]
+            named = [f"name a column of numbers ({', '.join(others[:8])})"] if others else []
+            raise ColumnError(
+                f"column {self.label(column)!r} holds {found.name} values where numbers are needed; "
+                f"{' or '.join([*named, *ways]) or 'name a column of numbers'}."
+            )
