@@ -1,7 +1,7 @@
 """What the audit says of releases that are broken by construction and of sound ones, into docs/audit_power.md.
 
-Usage: python docs/audit_power.py [TRIALS]. The cases are those of tests/audit_cases.py; broken ones are forced through
-with every leak accepted.
+Usage: python docs/audit_power.py [TRIALS [PROCESSES]]. The cases are those of tests/audit_cases.py; broken ones are
+forced through with every leak accepted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def row_of(number: int) -> tuple[str, str]:
 
 def main() -> None:
     """Audit all cases and write the page."""
-    with ProcessPoolExecutor(2) as pool:
+    with ProcessPoolExecutor(int(sys.argv[2]) if len(sys.argv) > 2 else 2) as pool:
         results = list(pool.map(row_of, range(len(BROKEN) + len(SOUND))))
     broken, sound = results[: len(BROKEN)], results[len(BROKEN) :]
     head = (

@@ -3,24 +3,27 @@
 A flag that is set from 100 on tells where 100 went, even if one row in ten is wrong or only some of the rows above it
 are flagged: the edge stays sharp. A label that is merely more likely among large values has no edge. So four
 neighbouring windows of the sorted rows are compared: at an edge the rate changes between the two in the middle by far
-more than between the outer ones and their neighbours; on a slope it changes as much there.
+more than between the outer ones and their neighbours; on a slope it changes as much there. What stands out like that
+must also be there in the rows next to the edge, and with errors that count the rows of a cluster once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
+from statveil.tables.structure.clusters import cluster_error, clusters_of
 
 __all__ = ["Edge", "Ranked", "label_sides"]
 
 _LEAST_ROWS = 40
 _PARTS = (5, 8, 12, 20, 40, 80)  # windows of one fifth, eighth, ... of the rows
 _LEAST_WINDOW = 12
-_MANY, _DIFFERENT = 60, 4  # values of a fine scale, and those that a window of it must have
+_MANY, _DIFFERENT = 60, 8  # values of a fine scale, and those that a window of it must have
 _AROUND = 4  # values to either side that say what the rate is there
 _LEAST_VALUES = 8  # different values that show whether rows come in clusters
 _SHARP = 0.6  # of the change lies at the edge itself; softer ones are slopes
@@ -30,6 +33,10 @@ _MOSTLY, _NONE = 0.25, 0.02  # rows that may be off where both sides follow a li
 _LEVEL = 1e-3  # how often labels without an edge are taken to have one, for all labels of a table together
 _LABELS = 20
 _PLACES = 512  # cuts that are compared at first
+_NEXT, _LEAST_NEXT = 4, 10  # the quarter of a window next to the edge, and the few rows that are nearest
+_THERE, _UNSURE = 0.9, 1.65  # of the jump is there, up to so many standard errors
+_LASTS = 0.5  # of the rate at the edge that a label keeps beyond it: others are met in a range of their own
+_CANDIDATES = 4  # places per window size that are looked at closely
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,17 +66,39 @@ def label_sides(keys: NDArray[np.generic]) -> list[tuple[np.generic, NDArray[np.
     return [(names[code], codes == code) for code in chosen]
 
 
-class Ranked:
-    """A column sorted once, for all labels beside it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """A cut, the ends of the windows beside it, what stands out there and by how many standard errors."""
 
-    def __init__(self, values: Array) -> None:
+    sure: float
+    sharp: float
+    at: int
+    lower: int
+    upper: int
+    below: float
+    above: float
+
+
+class Ranked:
+    """A column sorted once, for all labels beside it.
+
+    Parameters
+    ----------
+    values : array
+        The column, in the order of the table.
+    labels : mapping of str to array
+        The other columns, some of which may be ids whose rows belong together.
+    """
+
+    def __init__(self, values: Array, labels: Mapping[str, NDArray[np.generic]] | None = None) -> None:
         self.rows = len(values)
         self.order = np.argsort(values, kind="stable")
         self.ranked = values[self.order]
         # windows begin and end between different values
         self.cuts = np.concatenate(([0], np.flatnonzero(np.diff(self.ranked)) + 1, [self.rows])).astype(np.int64)
+        self._clusters = clusters_of(values, labels or {})
 
-    def edge(self, flag: NDArray[np.bool_], *, labels: int = 1) -> Edge | None:
+    def edge(self, flag: NDArray[np.bool_], *, labels: int = 1, name: str = "", several: bool = False) -> Edge | None:
         """The sharpest edge of a label, if there is one.
 
         Parameters
@@ -78,6 +107,10 @@ class Ranked:
             Whether a row has the label, in the order of the table.
         labels : int
             How many labels of the table are looked at in all.
+        name : str
+            The column that has the label.
+        several : bool
+            Whether it has more than two.
         """
         if self.rows < _LEAST_ROWS or len(self.cuts) < 5:
             return None
@@ -85,17 +118,51 @@ class Ranked:
             return None
         held = np.concatenate(([0], np.cumsum(flag[self.order])))
         wider = float(np.sqrt(self._counted(held)))
-        best: tuple[float, Edge] | None = None
+        best: _Place | None = None
         for part in _PARTS:
             size = self.rows // part
             if size < _LEAST_WINDOW:
                 break
-            found = self._at_window(held, size, wider, _limit(labels * 4 * part))
-            if found is not None and (best is None or found[0] > best[0]):
-                sure, at, below, above = found
-                low, high = float(self.ranked[at - 1]), float(self.ranked[at])
-                best = sure, Edge(low=low, high=high, below=below, above=above)
-        return None if best is None else best[1]
+            limit = _limit(labels * 4 * part)
+            for place in self._at_window(held, size, wider, limit):
+                if best is not None and place.sure <= best.sure:
+                    break
+                if self._there(held, place) and (not several or self._lasts(held, place)):
+                    wide = cluster_error(flag, *self._sides(place), self._clusters, without=name)
+                    if place.sharp >= limit * wide:
+                        best = place
+                        break
+        if best is None:
+            return None
+        low, high = float(self.ranked[best.at - 1]), float(self.ranked[best.at])
+        return Edge(low=low, high=high, below=best.below, above=best.above)
+
+    def _sides(self, place: _Place) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The rows of the windows beside a place."""
+        return self.order[place.lower : place.at], self.order[place.at : place.upper]
+
+    def _there(self, held: NDArray[np.int64], place: _Place) -> bool:
+        """Whether the jump is there in the rows next to the edge: where groups overlap, it comes little by little."""
+        jump = place.above - place.below
+        for size in {max((place.upper - place.lower) // (2 * _NEXT), _LEAST_NEXT), _LEAST_NEXT}:
+            low = self.cuts[np.searchsorted(self.cuts, max(place.at - size, 0), side="right") - 1]
+            high = self.cuts[np.searchsorted(self.cuts, min(place.at + size, self.rows), side="left")]
+            rows = place.at - low, high - place.at
+            below, above = (held[place.at] - held[low]) / rows[0], (held[high] - held[place.at]) / rows[1]
+            error = np.sqrt(sum(p * (1 - p) / n for p, n in zip((place.below, place.above), rows, strict=True)))
+            if np.sign(jump) * (above - below) < _THERE * abs(jump) - _UNSURE * error:
+                return False
+        return True
+
+    def _lasts(self, held: NDArray[np.int64], place: _Place) -> bool:
+        """Whether a label that few rows follow is about as frequent further on; one of several has its own range."""
+        low, high = min(place.below, place.above), max(place.below, place.above)
+        if low <= _MOSTLY and high >= 1 - _MOSTLY:
+            return True
+        hits, rows = held[place.at], place.at
+        if place.above > place.below:
+            hits, rows = held[-1] - hits, self.rows - rows
+        return bool(hits >= _LASTS * high * rows)
 
     def _counted(self, held: NDArray[np.int64]) -> float:
         """How many rows count as one: rows of one person have one value and one label, and are no separate evidence.
@@ -115,25 +182,28 @@ class Ranked:
         kept = np.argsort(off)[: -max(2, len(off) // 50)]
         return max(1.0, float(off[kept].sum()) / max(float(expected[kept].sum()), 1e-9))
 
-    def _at_window(
-        self, held: NDArray[np.int64], size: int, wider: float, limit: float
-    ) -> tuple[float, int, float, float] | None:
-        """How sure, and where, for windows of about so many rows; then the place once more, row by row."""
+    def _at_window(self, held: NDArray[np.int64], size: int, wider: float, limit: float) -> list[_Place]:
+        """The surest places for windows of about so many rows; then each of them once more, row by row."""
         inner = self.cuts[(self.cuts >= 1.5 * size) & (self.cuts <= self.rows - 1.5 * size)]
         if not len(inner):
-            return None
+            return []
         few = inner if len(inner) <= _PLACES else inner[np.linspace(0, len(inner) - 1, _PLACES).astype(np.int64)]
-        found = self._sharpest(few, held, size, wider)
-        if found[0] < limit:
-            return None
-        if len(few) < len(inner):
-            near = inner[np.abs(inner - found[1]) <= 2 * self.rows / _PLACES + 1]
-            found = max(found, self._sharpest(near, held, size, wider))
-        return found
+        found: list[_Place] = []
+        for place in self._sharpest(few, held, size, wider, limit):
+            if len(found) == _CANDIDATES:
+                break
+            if any(abs(place.at - other.at) < size // _NEXT for other in found):
+                continue
+            if len(few) < len(inner):
+                near = inner[np.abs(inner - place.at) <= 2 * self.rows / _PLACES + 1]
+                place = next(self._sharpest(near, held, size, wider, place.sure), place)
+            found.append(place)
+        return sorted(found, key=lambda place: -place.sure)
 
     def _sharpest(
-        self, inner: NDArray[np.int64], held: NDArray[np.int64], size: int, wider: float
-    ) -> tuple[float, int, float, float]:
+        self, inner: NDArray[np.int64], held: NDArray[np.int64], size: int, wider: float, limit: float
+    ) -> Iterator[_Place]:
+        """Places that stand out by more than the limit, the surest first."""
         cuts = self.cuts
         lower = cuts[np.searchsorted(cuts, inner - size, side="right") - 1]
         upper = cuts[np.searchsorted(cuts, inner + size, side="left")]
@@ -150,7 +220,7 @@ class Ranked:
             whole &= (middle - first >= _DIFFERENT) & (last - middle >= _DIFFERENT)
         pooled = (sums[1] + sums[2]) / (counts[1] + counts[2])
         error = wider * np.sqrt(np.maximum(pooled * (1 - pooled), 1e-12) * (1 / counts[1] + 1 / counts[2]))
-        best = (-np.inf, 0, 0.0, 0.0)
+        surest, sharpest = np.full(len(inner), -np.inf), np.zeros(len(inner))
         for sign in (1, -1):
             jump = sign * (rates[2] - rates[1])
             outer = np.maximum(sign * (rates[1] - rates[0]), 0.0) + np.maximum(sign * (rates[3] - rates[2]), 0.0)
@@ -159,15 +229,25 @@ class Ranked:
             bent = sign * (2 * rates[2] - 2 * rates[1] + rates[0] - rates[3])
             low, high = (rates[1], rates[2]) if sign > 0 else (rates[2], rates[1])
             # a limit is followed by most rows of both sides, or by all of one
-            limit = ((low <= _MOSTLY) & (high >= 1 - _MOSTLY)) | ((low <= _NONE) & (high >= _MOSTLY))
-            limit |= (high >= 1 - _NONE) & (low <= 1 - _MOSTLY)
+            follow = ((low <= _MOSTLY) & (high >= 1 - _MOSTLY)) | ((low <= _NONE) & (high >= _MOSTLY))
+            follow |= (high >= 1 - _NONE) & (low <= 1 - _MOSTLY)
             side, beyond = (sums[0] + sums[1], rates[2]) if sign > 0 else (sums[2] + sums[3], rates[1])
-            limit |= (side == 0) & (beyond >= _SOME)
-            real = whole & limit & (sharp >= _SHARP * jump) & (bent >= _BENT * np.sqrt(5) * error)
+            follow |= (side == 0) & (beyond >= _SOME)
+            real = whole & follow & (sharp >= _SHARP * jump) & (bent >= _BENT * np.sqrt(5) * error)
             z = np.where(real, sharp / error, -np.inf)
-            at = int(np.argmax(z))
-            best = max(best, (float(z[at]), int(inner[at]), float(rates[1][at]), float(rates[2][at])))
-        return best
+            surest, sharpest = np.maximum(surest, z), np.where(z > surest, sharp, sharpest)
+        for i in np.argsort(-surest, kind="stable"):
+            if surest[i] < limit:
+                return
+            yield _Place(
+                sure=float(surest[i]),
+                sharp=float(sharpest[i]),
+                at=int(inner[i]),
+                lower=int(lower[i]),
+                upper=int(upper[i]),
+                below=float(rates[1][i]),
+                above=float(rates[2][i]),
+            )
 
 
 def _limit(tests: int) -> float:

@@ -24,6 +24,7 @@ _USUAL = 0.6  # of the usual deviation of a row may be left, at most
 _SORTED, _ITSELF = 0.99, 0.5
 _LEAST_ROWS = 100
 _CHANGES = 0.05
+_LONGEST_TURN, _REPEATS, _STAYS = 400, 0.95, 0.8  # rows after which a column repeats itself; more at once: it stays
 _HERE = 0.03  # that the rows around must tell beyond the row itself
 
 
@@ -83,7 +84,7 @@ class Neighbours:
         for target, grown in targets:
             found = self._fit(name, target, grown=grown)
             if found is not None:
-                return found
+                return None if _in_turn(column) else found
         return None
 
     def _here(self, target: Array) -> float:
@@ -145,6 +146,18 @@ class Neighbours:
         across = np.abs(fftconvolve(e, x[::-1]))[len(x) - 1 :][: len(x) // 2]
         across[: _LAGS + 1] = 0.0
         return int(np.argmax(across)) if len(across) > _LAGS + 1 else None
+
+
+def _in_turn(column: Array) -> bool:
+    """Whether a column repeats itself every so many rows: the year in a panel, the states of each day.
+
+    It goes with the rows' own order, which whatever has the same order tells; a sum of rows does not repeat.
+    """
+    known = column[np.isfinite(column)]
+    for period in range(2, min(_LONGEST_TURN, len(known) // 3) + 1):
+        if known[0] == known[period] and np.mean(known[period:] == known[:-period]) >= _REPEATS:
+            return bool(np.mean(known[1:] == known[:-1]) < _STAYS)
+    return False
 
 
 def _solved(table: Array, wanted: Array) -> tuple[Array, float, float, bool]:

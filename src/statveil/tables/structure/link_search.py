@@ -63,11 +63,12 @@ def find_links(
 
 
 def _edges(values: Array, labels: Mapping[str, NDArray[np.generic]]) -> list[Link]:
-    ranked = Ranked(values)
+    ranked = Ranked(values, labels)
     sides = [(name, *side) for name, keys in labels.items() for side in label_sides(keys)][:_MOST_LABELS]
+    several = {name: len(np.unique(keys)) > 2 for name, keys in labels.items()}
     found: dict[str, Link] = {}
     for name, label, flag in sides:
-        edge = None if name in found else ranked.edge(flag, labels=len(sides))
+        edge = None if name in found else ranked.edge(flag, labels=len(sides), name=name, several=several[name])
         if edge is not None:
             found[name] = EdgeLink(
                 columns=(name,),
