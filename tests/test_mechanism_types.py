@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from statveil.report.text import describe_plan
+from statveil.report.plan import describe_plan
 
 import statveil as sv
 from statveil import accounting

@@ -94,12 +94,11 @@ def _locked(folder: Path, target: Path) -> int:
                 folder.mkdir(mode=0o700)
             except FileExistsError:
                 _refuse_unless_ours(folder)
-            # never through a link that someone laid
-            mark = os.open(folder / MARK, os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600)
-        except FileNotFoundError:
-            if not folder.parent.is_dir():
-                raise
-            continue  # removed by the run that had it
+            try:
+                # never through a link that someone laid
+                mark = os.open(folder / MARK, os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600)
+            except FileNotFoundError:  # removed by the run that had it
+                continue
         except BaseException:
             with suppress(OSError):
                 folder.rmdir()  # just made; one that holds anything stays
