@@ -392,7 +392,7 @@ def test_a_family_in_one_file_without_closed_forms_is_planned_released_and_audit
     made = sv.release(again, column, details=True)
     assert made.table.std() == pytest.approx(made.record["released"]["secret"], rel=1e-6)
     assert abs(made.table.std() - column.std()) <= plan.largest_move * (1 + 1e-6)
-    found = sv.audit(again, column, made.table, attackers=["bayes", "plug-in"], trials=400, seed=4)
+    found = sv.audit(again, column, made.table, attackers=["bayes", "plug-in"], trials=800, seed=12)
     assert found.verdict == "holds"
     (bayes,) = (finding for finding in found.findings if finding.attacker == "bayes")
     assert 0.15 <= bayes.rate <= 0.45
