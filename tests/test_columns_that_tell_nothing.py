@@ -108,6 +108,17 @@ def test_rows_of_one_person_are_no_edge(person):
     assert Ranked(free, {}).edge((free >= 100) & (rng.random(1200) < 0.3)) is not None
 
 
+def test_a_column_that_is_mostly_0_hides_no_edge():
+    rng = np.random.default_rng(4)
+    x = rng.normal(100, 7, 800)
+    flag = (x >= 100) ^ (rng.random(800) < 0.1)
+    fines = np.where(rng.random(800) < 0.04, rng.integers(1, 500, 800), 0)
+    assert len(np.unique(fines)) >= 20  # as an id has
+    edge = Ranked(x, {"fines": fines}).edge(flag, name="flag")
+    assert edge is not None
+    assert edge.low - 1 < 100 < edge.high + 1
+
+
 # --- wide tables ----------------------------------------------------------------------------------
 def test_pairs_of_a_wide_table_are_bounded(monkeypatch):
     """All pairs are compared at once; closely, in Python, only the most likely ones, however many rows explain."""

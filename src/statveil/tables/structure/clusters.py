@@ -83,10 +83,20 @@ def _errors(sides: list[tuple[Codes, Array]], clusters: Mapping[str, Codes], wit
         if name == without:
             continue
         if min(len(np.unique(codes[part])) for part, _ in sides) < _LEAST:
-            if name.startswith("\0"):
+            if name.startswith("\0") or not any(_gathered(codes, part) for part, _ in sides):
                 continue
             yield np.inf  # a few persons make up a window, whose labels are a few accidents
         yield float(np.sqrt(sum(_spread(codes[part], weight) for part, weight in sides)))
+
+
+def _gathered(codes: Codes, part: Codes) -> bool:
+    """Whether far fewer clusters are in a window than in as many rows from anywhere.
+
+    A column that is 0 in most rows has few values in every window, and says nothing about whose rows these are.
+    """
+    shares = np.bincount(codes) / len(codes)
+    usual = float(np.sum(1 - (1 - shares) ** len(part)))
+    return len(np.unique(codes[part])) < 0.5 * usual
 
 
 def _spread(codes: Codes, weight: Array) -> float:
