@@ -30,7 +30,7 @@ from statveil.tables.structure.exchangeable import find_groups, find_order
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import Beside, Others
 from statveil.tables.structure.order_search import Order
-from statveil.tables.structure.telling import find_copies
+from statveil.tables.structure.telling import MOST_COLUMNS, find_copies
 from statveil.tables.verification import Verifier, bounds_of, check_accepted, refuse_undeclared
 
 __all__ = ["Prepared", "column_labels", "count_categories", "new_seed", "prepare", "valid_digits"]
@@ -107,7 +107,9 @@ def prepare(
             return copies
         in_order = [] if shuffled or "order" in accepted else find_order(mode, order)
         rows = None if beside is None or "groups" in accepted else beside(labels)
-        return [*copies, *in_order, *([] if rows is None else _groups(plan, order, rows, shuffled=shuffled))]
+        # too many columns are refused by then, and are not gone through for another reason to refuse them
+        most = MOST_COLUMNS if looked else None
+        return [*copies, *in_order, *([] if rows is None else _groups(plan, order, rows, most, shuffled=shuffled))]
 
     counts: Counts | None = None
     if labels is not None:
@@ -238,11 +240,11 @@ def _few_rows(plan: Plan, rows: int) -> list[Finding]:
     return [Finding(name="few-rows", values=(), flag="", says=says)]
 
 
-def _groups(plan: Plan, order: Order, rows: Beside, *, shuffled: bool) -> list[Finding]:
+def _groups(plan: Plan, order: Order, rows: Beside, most: int | None, *, shuffled: bool) -> list[Finding]:
     """Whether another column tells the rows, where there are others."""
     others = Others(categories=plan.release_mode.categories, shuffled=shuffled)
     for values, columns in rows:
-        if not columns:
+        if not columns or (most is not None and len(columns) > most):
             return []
         others.add(values, columns)
     return find_groups(plan.release_mode, order, others)

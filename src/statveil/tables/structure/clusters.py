@@ -20,7 +20,7 @@ __all__ = ["cluster_error", "clusters_of"]
 _IDS = 20  # groups from which a column of labels may be an id of persons or places
 _MOST_IDS = 12
 _BLOCKS, _LUMPS = 128, 10  # pieces of the table, and of a window
-_LEAST = 8  # clusters on either side, for equal values or neighbours to be taken for clusters
+_LEAST = 8  # clusters on either side: fewer equal values are a short scale, fewer persons prove nothing
 _REPEATED = 1.2  # rows per cluster
 
 Codes = NDArray[np.int64]
@@ -82,9 +82,21 @@ def _errors(sides: list[tuple[Codes, Array]], clusters: Mapping[str, Codes], wit
     for name, codes in clusters.items():
         if name == without:
             continue
-        if name.startswith("\0") and min(len(np.unique(codes[part])) for part, _ in sides) < _LEAST:
-            continue
+        if min(len(np.unique(codes[part])) for part, _ in sides) < _LEAST:
+            if name.startswith("\0") or not any(_gathered(codes, part) for part, _ in sides):
+                continue
+            yield np.inf  # a few persons make up a window, whose labels are a few accidents
         yield float(np.sqrt(sum(_spread(codes[part], weight) for part, weight in sides)))
+
+
+def _gathered(codes: Codes, part: Codes) -> bool:
+    """Whether far fewer clusters are in a window than in as many rows from anywhere.
+
+    A column that is 0 in most rows has few values in every window, and says nothing about whose rows these are.
+    """
+    shares = np.bincount(codes) / len(codes)
+    usual = float(np.sum(1 - (1 - shares) ** len(part)))
+    return len(np.unique(codes[part])) < 0.5 * usual
 
 
 def _spread(codes: Codes, weight: Array) -> float:

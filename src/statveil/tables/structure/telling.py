@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 
@@ -16,7 +17,10 @@ from statveil.tables.structure.row_search import holds_values
 from statveil.tables.structure.text_forms import digests
 from statveil.tables.structure.within_search import groupings, one_code_each, written_once
 
-__all__ = ["find_copies"]
+__all__ = ["MOST_COLUMNS", "find_copies"]
+
+MOST_COLUMNS = 2000
+"""Other columns in which the values are looked for: pairs of them are as many as the square of their number."""
 
 _LABELS = 8  # categories, and labels of another column, that are compared with their neighbours
 
@@ -26,7 +30,14 @@ def find_copies(rows: Beside, *, categories: bool = False) -> list[Finding]:
 
     For ``categories`` only the rows around are looked at: what a column tells of its own row is a matter of groups.
     """
-    sample = Alongside.of(rows)
+    first = next(rows, None)
+    if first is not None and len(first[1]) > MOST_COLUMNS:
+        says = (
+            f"the table has {len(first[1]):,} other columns, and its values are looked for in at most "
+            f"{MOST_COLUMNS:,}: nobody has looked whether these tell them; drop those that are not needed."
+        )
+        return [Finding(name="copies", values=(), flag="", says=says)]
+    sample = Alongside.of(rows if first is None else chain([first], rows))
     told = list(dict.fromkeys(_neighbours(sample) if categories else _told(sample)))
     found = []
     if told:
