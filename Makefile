@@ -18,6 +18,9 @@ $(READY): pyproject.toml
 demo: $(READY)  ## plan and release a small table, read it back, play the attacker, draw before and after
 	$(BIN)/python examples/demo.py
 
+# two workers on two cores: more threads in each only get in each other's way
+test test-slow test-faults test-oldest: export OPENBLAS_NUM_THREADS := 1
+
 test: $(READY) lint browser  ## lint, types, import directions, tests, doctests
 	$(BIN)/python -m pytest -n 2
 

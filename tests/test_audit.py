@@ -36,7 +36,7 @@ def located(known=None, risk=0.2, tolerance=1.0, prior=(10, 200)):
 
 def test_a_view_has_no_place_for_the_original_the_record_or_the_seed():
     assert {field.name for field in dataclasses.fields(View)} == {"plan", "column", "others", "groups", "knowledge"}
-    kinds = {"patterns", "ties", "thresholds"}
+    kinds = {"links", "patterns", "ties", "thresholds"}
     assert {field.name for field in dataclasses.fields(Knowledge)} == {"structure", "records", "releases"} | kinds
 
 

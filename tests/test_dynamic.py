@@ -25,7 +25,7 @@ STEADY = {
     "suppress_health_check": list(HealthCheck),
     "phases": [Phase.explicit, Phase.generate],  # a failure is reported at once, not shrunk for minutes
 }
-NOISE = 3e-5
+NOISE = 5e-5
 """Our bins are cut into straight pieces: their costs are right to about this."""
 
 

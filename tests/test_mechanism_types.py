@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from statveil.report.plan import describe_plan
 
 import statveil as sv
 from statveil import accounting
 from statveil.contradictions import contradictions
 from statveil.mechanisms.mechanism import MECHANISMS, Mechanism, mechanism_from_json
 from statveil.mechanisms.partition import Partition
+from statveil.report.plan import describe_plan
 
 SOURCE = Path(__file__).parent.parent / "src" / "statveil"
 MECHANISM_TYPES = {kind.__name__ for kind in MECHANISMS.values()} | {"Directed"}

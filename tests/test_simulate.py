@@ -81,7 +81,10 @@ PLANS = {
 }
 
 
-@pytest.mark.parametrize("name", list(PLANS))
+_LONG = "gaussian elicited"  # half a minute for the plan
+
+
+@pytest.mark.parametrize("name", [pytest.param(one, marks=pytest.mark.slow) if one == _LONG else one for one in PLANS])
 def test_risk_lies_in_the_interval(name):
     plan = PLANS[name]()
     found = sv.simulate(plan, trials=TRIALS, seed=17)
@@ -196,7 +199,13 @@ def _raising():
     return stop
 
 
-@pytest.mark.parametrize("prior", [(40_000, 90_000), sv.Density("normal", (65_000, 9_000), low=40_000, high=90_000)])
+@pytest.mark.parametrize(
+    "prior",
+    [
+        (40_000, 90_000),
+        pytest.param(sv.Density("normal", (65_000, 9_000), low=40_000, high=90_000), marks=pytest.mark.slow),
+    ],
+)
 def test_cents_of_a_salary_are_attacked_in_little_time_and_memory(prior):
     """1.2 million candidates per release: a table with one column each would take 10 GB for 1,000 trials."""
     asked = sv.Problem(

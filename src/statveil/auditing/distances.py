@@ -72,6 +72,8 @@ def distances(plan: Plan, original: AuditTable, released: AuditTable) -> dict[st
 def _correlations(original: AuditTable, released: AuditTable, both: Mask) -> list[dict[str, Any]]:
     found = []
     for name, values in original.others.items():
+        if name.rpartition(" (")[0] in original.groups:  # a text that was read as a number: for attackers only
+            continue
         rows = both & np.isfinite(values)
         pair = [_correlation(table.column[rows], values[rows]) for table in (original, released)]
         if None not in pair:

@@ -63,7 +63,7 @@ def _whose(path: Path) -> str:
 
 
 def _no_text(path: Path) -> FileError:
-    what = "it is compressed, and what it unpacks to is no text" if _whose(path) != "its" else "it is not a text file"
+    what = "it is compressed, and what it unpacks to is no text" if _whose(path) != "its" else "it is not text in UTF-8"
     return FileError(f"cannot read {path}: {what}. Check that its suffix says what it is.")
 
 
