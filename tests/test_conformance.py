@@ -156,9 +156,9 @@ def test_every_mechanism_passes(name):
 
 
 def test_every_kind_of_mechanism_is_asked():
-    assert {planned(name).mechanism.kind for name in ("line", "scaling", "partition", "layers", "comb")} == set(
-        MECHANISMS
-    )
+    asked = {planned(name).mechanism.kind for name in ("line", "scaling", "partition", "layers", "comb")}
+    # other tests register mechanisms of their own
+    assert asked == {kind for kind, cls in MECHANISMS.items() if cls.__module__.startswith("statveil.")}
 
 
 def _changed(mechanism, **methods):

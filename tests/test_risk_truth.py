@@ -202,7 +202,7 @@ def beliefs(draw):
     )
 
 
-@settings(max_examples=12)
+@settings(max_examples=30)
 @given(axis=beliefs(), tolerance=st.floats(0.05, 8), share=st.floats(0.02, 1.0), offset=st.floats(0, 1))
 def test_bins_of_one_parameter_are_never_below_the_truth(axis, tolerance, share, offset):
     asked = problem(sv.Location(), sv.Mean(), tolerance, mean=axis)
