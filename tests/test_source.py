@@ -207,8 +207,8 @@ def test_compare_says_the_same_of_a_frame_and_of_its_file(tmp_path):
     ("column", "sentence"),
     [
         (None, "say which column: column=... Columns: x, age, place, seen."),
-        ("agee", "no column 'agee'"),
-        ("place", "column 'place' holds String values where numbers are needed; name a column of numbers (x, age)."),
+        ("agee", "unknown column 'agee'; did you mean 'age'? Allowed: x, age, place, seen."),
+        ("place", "holds String values, but noise and bins need numbers; name a column of numbers (x, age)."),
     ],
 )
 def test_a_frame_and_its_file_refuse_in_the_same_words(tmp_path, column, sentence):
@@ -219,7 +219,7 @@ def test_a_frame_and_its_file_refuse_in_the_same_words(tmp_path, column, sentenc
             sv.compare(table, secret=sv.Mean(), column=column)
         said.append(str(error.value))
     assert len(set(said)) == 1
-    assert sentence in said[0] or "agee" in said[0]
+    assert sentence in said[0]
 
 
 def test_a_source_tells_its_rows_once_it_was_read(tmp_path):

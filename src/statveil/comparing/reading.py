@@ -35,7 +35,7 @@ def read_column(table: Any, column: Any, rng: Generator) -> Column:
     """Read a file or anything that :func:`statveil.release` takes, in passes of bounded memory."""
     source = open_source(table)
     name = source.find(column)
-    source.check_numbers(name)
+    source.check_numbers(name, why=", but noise and bins need numbers")
     return _kept(source.label(name), lambda: source.blocks(name), rng)
 
 

@@ -119,13 +119,13 @@ class Source(ABC):
         """What messages call the column."""
         return str(self.column(None).name or "values") if column is None else str(column)
 
-    def check_numbers(self, column: Any, *ways: str) -> None:
+    def check_numbers(self, column: Any, *ways: str, why: str = " where numbers are needed") -> None:
         """An error if the column does not hold numbers, with what else one can do about it."""
         found = self.type_of(column)
         if not found.numeric:
             others = [str(name) for name in self.numeric_columns() if name != column]
             named = [f"name a column of numbers ({', '.join(others[:8])})"] if others else []
             raise ColumnError(
-                f"column {self.label(column)!r} holds {found.name} values where numbers are needed; "
+                f"column {self.label(column)!r} holds {found.name} values{why}; "
                 f"{' or '.join([*named, *ways]) or 'name a column of numbers'}."
             )
