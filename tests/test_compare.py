@@ -664,7 +664,7 @@ def test_the_command_writes_what_it_is_asked_for_and_keeps_what_is_there(cli, fi
     ("table", "options", "words"),
     [
         ("t.parquet", "--column y --secret mean", ["unknown column 'y'", "x, text"]),
-        ("t.parquet", "--column text --secret mean", ["'text'", "numbers are needed", "x, same"]),
+        ("t.parquet", "--column text --secret mean", ["'text'", "need numbers", "x, same"]),
         ("t.parquet", "--column same --secret mean", ["constant"]),
         ("t.parquet", "--column few --secret mean", ["3 finite values", "10 or more"]),
         ("broken.parquet", "--column x --secret mean", ["cannot read", "broken.parquet"]),
