@@ -79,15 +79,12 @@ class Interval(Directed):
     def keeps_shares(self, problem: Problem) -> bool:
         if isinstance(problem.prior, Box):
             return True
-        names = [param.name for param in problem.family.params]
-        give = -1.0 / (len(names) - 1)
+        chosen, direction = problem.share_direction
         return (
-            len(self.coordinate) == 1
+            {*self.coordinate} == {chosen}
             and self.keep == problem.support
-            and {*self.direction} == {*names}
-            and all(
-                abs(move - (1.0 if name in self.coordinate else give)) <= 1e-9 for name, move in self.direction.items()
-            )
+            and {*self.direction} == {*direction}
+            and all(abs(move - direction[name]) <= 1e-9 for name, move in self.direction.items())
         )
 
     def describe(self, slope: float | None) -> tuple[str, str]:

@@ -107,6 +107,14 @@ class Problem:
         """Where the parameters can lie."""
         return self.prior.support(self.family)
 
+    @property
+    def share_direction(self) -> tuple[str, dict[str, float]]:
+        """The hidden share, and the direction in which it grows while all others give way equally."""
+        names, number = [param.name for param in self.family.params], self.secret.counted(self.family)
+        assert number is not None
+        give = -1.0 / (len(names) - 1)
+        return names[number], {name: 1.0 if name == names[number] else give for name in names}
+
     def secret_of(self, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         """Value of the secret at these parameters."""
         return self.secret.of(self.family, params)

@@ -142,20 +142,17 @@ def axis_lines(problem: Problem) -> CombLines:
 
 def share_lines(problem: Problem) -> CombLines:
     """The lines on which one share grows and all others give way equally; the distance is the change of the share."""
-    names, number = [param.name for param in problem.family.params], problem.secret.counted(problem.family)
-    assert number is not None
-    chosen = names[number]
-    give = -1.0 / (len(names) - 1)
+    chosen, direction = problem.share_direction
     return CombLines(
         along=chosen,
         coordinate={chosen: 1.0},
-        direction={name: 1.0 if name == chosen else give for name in names},
+        direction=direction,
         hit=2 * problem.tolerance,
         unit=1.0,
         longest=1.0,
-        even=len(names) == 2,
-        risk_of=partial(simplex_comb_risk, len(names)),
-        reach_of=partial(longest_class, 1.0 if len(names) == 2 else 0.0, 1.0),
+        even=len(direction) == 2,
+        risk_of=partial(simplex_comb_risk, len(direction)),
+        reach_of=partial(longest_class, 1.0 if len(direction) == 2 else 0.0, 1.0),
     )
 
 

@@ -33,14 +33,11 @@ def best_share_bins(problem: Problem, goal: Target) -> Interval:
 
 
 def _bins(problem: Problem, width: float) -> Interval:
-    names, number = [param.name for param in problem.family.params], problem.secret.counted(problem.family)
-    assert number is not None
-    chosen = names[number]
-    give = -1.0 / (len(names) - 1)
+    chosen, direction = problem.share_direction
     return Interval(
         along=chosen,
         coordinate={chosen: 1.0},
-        direction={name: 1.0 if name == chosen else give for name in names},
+        direction=direction,
         bins=Bins(low=0.0, high=1.0, origin=0.0, width=width),
         keep=problem.support,
     )
