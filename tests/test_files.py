@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from statveil.errors import ColumnError, FileError, StatveilError
@@ -371,6 +371,8 @@ def test_csv_content_is_preserved(tmp_path, data):
     number = st.floats(allow_nan=False, allow_infinity=False).map(repr)
     rows = data.draw(st.lists(st.tuples(*(number if i == position else FIELD for i in range(width))), max_size=8))
     raw = csv_bytes([header, *map(list, rows)], delimiter=separator, quoting=quoting, lineterminator=end)
+    # Python's own writer leaves a lone carriage return bare in a file of other line ends: no reader gets it back
+    assume(csv_rows(raw, separator)[1:] == [list(row) for row in rows])
     raw = raw.removesuffix(end.encode()) if rows and data.draw(st.booleans()) else raw
     with pytest.MonkeyPatch.context() as patch:  # so that records are cut at every place of the file
         patch.setattr(scanning, "CHUNK", data.draw(st.sampled_from([7, 64, 1 << 22])))

@@ -36,7 +36,7 @@ def pulled_back(found: Inversion, released: float | Array) -> Array:
     """The original of a released value under each candidate; a straight line in the secret for every mode."""
     assert found.factor is not None
     assert found.offset is not None
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return (released - found.offset) / found.factor
 
 

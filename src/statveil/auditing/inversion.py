@@ -130,7 +130,7 @@ def _inverted(view: View, nodes: int) -> Inversion | None:
     plan, problem = view.plan, view.plan.problem
     try:
         found = {name: np.atleast_1d(np.float64(value)) for name, value in _released(view).items()}
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             released = plan.mechanism.snap(found)  # not plan.nearest: a release may lie outside the prior
     except StatveilError:
         return None
@@ -169,7 +169,7 @@ def _maps(view: View, points: dict[str, Array]) -> tuple[Array | None, Array | N
     if not view.mode.stretches:
         return np.ones(len(levels)), (statistic - levels) / rate
     about = view.mode.fixed_point(plan.problem)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         if about is not None:
             factor = (statistic - rate * about) / (levels - rate * about)
             return factor, about - factor * about

@@ -135,7 +135,7 @@ def _line_levels(
     known = plan.problem.known
     about = known.minimum if known.minimum is not None else known.maximum
     about = 0.0 if about is None else about
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         rise = (statistic - about) / (secrets - about)
     start = view.mode.first_level(rise, phase)
     if view.mode.of_family:

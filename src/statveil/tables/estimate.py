@@ -127,7 +127,7 @@ def _root(grid: NDArray[np.float64], levels: NDArray[np.float64], level: float, 
     level = float(np.clip(level, levels.min(), levels.max()))
     left, right = levels[:-1] - level, levels[1:] - level
     index = np.flatnonzero(left * right <= 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         part = np.where(left[index] == right[index], 0.0, left[index] / (left[index] - right[index]))
     roots = grid[index] + part * (grid[index + 1] - grid[index])
     return float(roots[0] if near is None else roots[np.argmin(np.abs(roots - near))])

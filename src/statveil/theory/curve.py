@@ -36,7 +36,7 @@ class Piece:
         at_a, at_b = self.values[i] - goal, self.values[i + 1] - goal
         # false position with halving of the end that stays (Illinois): keeps the bracket, gains digits fast
         for _ in range(14):
-            with np.errstate(divide="ignore", invalid="ignore"):
+            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
                 x = np.where(at_b != at_a, (a * at_b - b * at_a) / (at_b - at_a), 0.5 * (a + b))
             x = np.clip(x, np.minimum(a, b), np.maximum(a, b))
             at_x = self.sign * value(x) - goal

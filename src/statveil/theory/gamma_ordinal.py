@@ -89,7 +89,7 @@ def _w1_gamma(family: Ordinal, secret: Secret, low: float, high: float) -> float
     """
     inner = [t for t in family.shape_of(secret).w1_turns if low < t < high]
     at = np.array([low, high, *inner])
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         ratio = np.abs(family.mean_slope(at)) / np.abs(family.secret_slope(secret, at))
     return 0.5 * float(np.min(np.where(np.isnan(ratio), np.inf, ratio)))
 
@@ -356,7 +356,7 @@ def _separable(pairs: _Pairs, target: float, cells: Array) -> NDArray[np.bool_]:
         gaps = [centre[0][i] - centre[1][i] for i in (0, 1)]
         rests = [centre[1][i] - pull * middle_slopes[i] for i in (0, 1)]
         scale = gaps[0] ** 2 + gaps[1] ** 2
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             weight = np.clip(-(gaps[0] * rests[0] + gaps[1] * rests[1]) / scale, 0.0, 1.0)
         passed = np.zeros(len(cells), dtype=np.bool_)
         for w in (np.ones(len(cells)), np.where(scale > 0, weight, 1.0)):
@@ -377,6 +377,6 @@ def _separable(pairs: _Pairs, target: float, cells: Array) -> NDArray[np.bool_]:
 
 def _least(left: Array, right: Array, slow: Array, fast: Array, width: Array) -> Array:
     """Lower bound of a function on an interval from its end values and the range [slow, fast] of its slope."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         meeting = (fast * left - slow * right + slow * fast * width) / (fast - slow)
     return np.where(slow >= 0, left, np.where(fast <= 0, right, np.minimum(meeting, np.minimum(left, right))))

@@ -130,7 +130,7 @@ def _crossed(
     left, right = np.minimum(a, b), np.maximum(a, b)
 
     def secant() -> Array:
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             x = np.where(at_b != at_a, (a * at_b - b * at_a) / (at_b - at_a), b)
         return np.clip(x, left, right)
 

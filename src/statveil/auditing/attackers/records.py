@@ -67,7 +67,7 @@ def _by_factor(view: View, found: Inversion, value: float, released: float) -> A
     if about is None or value == about:
         return np.zeros(len(found.secrets))
     statistic = released_statistic(view)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         factor = (statistic - about) / (found.secrets - about)
     cell = (known.step or 0.0) * (1 + factor) + view.mode.blur * abs(released - about)
     off = np.abs(released - about - factor * (value - about))

@@ -70,7 +70,7 @@ def _through(problem: Problem, found: Inversion, column: Array) -> Array | None:
     if secret.linear(family) is None:  # the rows do not give it
         return None
     own = secret.of_column(InMemory(column[np.isfinite(column)]), family)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return (own - secret.shift_rate(family) * found.offset) / found.factor
 
 

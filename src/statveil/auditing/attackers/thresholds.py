@@ -67,7 +67,7 @@ class Thresholds(Attacker):
         if about is None:
             return np.zeros(len(found.secrets))
         split = 0.5 * (float(np.quantile(lower, 0.98)) + float(np.quantile(upper, 0.02)))
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             factor = (released_statistic(view) - about) / (found.secrets - about)
         step = known.step or 0.0
         gap = abs(float(np.quantile(upper, 0.02)) - float(np.quantile(lower, 0.98)))

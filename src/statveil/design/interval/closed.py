@@ -53,7 +53,7 @@ def box_cuts(problem: Problem, options: tuple[Chart, ...], goal: MaxRisk | MaxDi
 
 def _box_width(across: float, height: float, t: Array, window: Array, goal: float) -> Array:
     """Narrowest bins of risk ``goal``: n whole bins and a rest shorter than a window (docs/theory.md, exact risk)."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         inner = across - t * window
         count = np.floor((goal * across * height - window * t * height) / (window * inner) * (1 + 1e-13))
         width = window + across * height * (1 - goal) / (count * inner)

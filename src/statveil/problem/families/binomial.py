@@ -102,7 +102,7 @@ class Binomial(Ordinal):
         # k' = n log((1-a)/(1-b)) / log(b (1-a) / (a (1-b))) of the corollary, by log1p
         same = one == two
         apart = np.where(same, 1.0, two - one)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             rise, fall = np.log1p(apart / one), np.log1p(apart / (1 - two))
             found = self.trials * fall / (rise + fall)
         return np.where(same, self.trials * one, found)
@@ -127,7 +127,7 @@ class Binomial(Ordinal):
 
         def tv_turns(k: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
             power = k - j + 1  # p^m q^(1-m) / |j - n p|, m = k - j + 1
-            with np.errstate(divide="ignore", invalid="ignore"):
+            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
                 return (power * j / (power * n + j - n),)
 
         return Shape(

@@ -40,7 +40,7 @@ class ExponentialShape(LocationScale):
     def z_distance(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
         # E|a + bZ|: same sign: |a + b|; opposite signs, t = |a/b|: |b| (t - 1 + 2 exp(-t))
         shift, spread = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             opposite = np.abs(shift) - np.abs(spread) + 2 * np.abs(spread) * np.exp(-np.abs(shift / spread))
         return np.where(shift * spread < 0, opposite, np.abs(shift + spread))
 

@@ -67,7 +67,7 @@ class Geometric(Ordinal):
         # k' = log(b/a) / log((1-a)/(1-b)) of the corollary, by log1p so that close parameters do not cancel
         same = one == two
         apart = np.where(same, 1.0, two - one)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             found = np.log1p(apart / one) / np.log1p(apart / (1 - two))
         return np.where(same, (1 - one) / one, found)
 
@@ -82,7 +82,7 @@ class Geometric(Ordinal):
 
         def tv_turns(k: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
             power = k - j + 1  # q^m / |1 - (j+1) p|, m = k - j + 1
-            with np.errstate(divide="ignore", invalid="ignore"):
+            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
                 return ((power - j - 1) / ((power - 1) * (j + 1)),)
 
         return Shape(

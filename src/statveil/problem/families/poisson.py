@@ -71,7 +71,7 @@ class Poisson(Ordinal):
         # k' = (b - a) / log(b/a) of the corollary (the logarithmic mean), by log1p
         same = one == two
         apart = np.where(same, 1.0, two - one)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             found = apart / np.log1p(apart / one)
         return np.where(same, one, found)
 
@@ -83,7 +83,7 @@ class Poisson(Ordinal):
 
         def tv_turns(k: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
             power = k - j + 1  # rate^m / |j - rate|, m = k - j + 1
-            with np.errstate(divide="ignore", invalid="ignore"):
+            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
                 return (power * j / (power - 1),)
 
         return Shape(

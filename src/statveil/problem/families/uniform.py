@@ -68,7 +68,7 @@ class Uniform(LocationScale):
         end = start + np.asarray(b, dtype=np.float64)
         x, y = np.abs(start), np.abs(end)
         same_side = 0.5 * (x + y)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             straddling = (x * x + y * y) / (2 * (x + y))
         return np.where(start * end < 0, straddling, same_side)
 

@@ -81,7 +81,7 @@ class Tabulated(Axis):
         rise = (heights[i + 1] - heights[i]) / (points[i + 1] - points[i])
         # root of rise/2 t^2 + h t = rest, in the form that stays stable when rise or h is 0
         root = np.sqrt(np.maximum(heights[i] ** 2 + 2 * rise * rest, 0.0))
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             step = np.where(rest > 0, 2 * rest / (heights[i] + root), 0.0)
         return np.minimum(points[i] + step, points[i + 1])
 

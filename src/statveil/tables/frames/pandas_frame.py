@@ -146,7 +146,10 @@ class PandasFrame(PandasSeries):
         return found
 
     def assembled(self, column: Any, fresh: Any) -> Any:
-        table = self.native.copy(deep=False)
+        import pandas as pd
+
+        # from pandas 3 on a copy is made where someone writes; before, a release would share the holder's columns
+        table = self.native.copy(deep=int(pd.__version__.partition(".")[0]) < 3)
         table[column] = fresh  # the same index, so by position: an index may repeat
         table.attrs = {}
         return table

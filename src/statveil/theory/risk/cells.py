@@ -79,7 +79,7 @@ def secret_cells(curve: Curve, axis: Axis, edges: Array, parts: int = 1) -> Secr
     inside = fine[:-1, None] + np.diff(fine)[:, None] * _INNER
     moved = np.asarray(curve.value(inside.ravel()), dtype=np.float64).reshape(inside.shape) - start[:, None]
     gained = np.asarray(axis.cdf(inside.ravel()), dtype=np.float64).reshape(inside.shape) - below[:-1, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         share = np.where((stop != start)[:, None], moved / (stop - start)[:, None], 0.0)
     uneven = np.where(stop != start, _unevenness(gained, mass, share), 0.0)
     rounding = 4e-16  # of the two distribution functions

@@ -45,7 +45,7 @@ def density_risk(
     x_next, y_next = np.roll(x, -1), np.roll(y, -1)
     # lengths bend where a line meets a corner of its band, and where the piece is just one window long
     levels = np.concatenate([edges, edges[:-1] + window, edges[1:] - window])
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         share = (levels[:, None] - x) / (x_next - x)
     crossings = (y + share * (y_next - y))[(share > 0) & (share < 1)]
     sweep = _lines(polygon, axes, direction, coordinate, crossings)

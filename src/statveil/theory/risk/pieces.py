@@ -71,13 +71,13 @@ def _bounds(axis: Axis, low: Array, high: Array, window: float) -> tuple[Array, 
     seen = np.maximum(a, b)
     up, down = f[2] - f[0], f[3] - f[1]
     if axis.linear:
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             crest = a + 0.5 * up * up / (up - down) * size
         bound = np.where((up > 0) & (down < 0), np.maximum(crest, seen), seen)
         return bound, bound
     rise = np.maximum(f[2], f[3]) - np.minimum(f[0], f[1])
     fall = np.minimum(f[2], f[3]) - np.maximum(f[0], f[1])
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         meet = np.clip(np.nan_to_num((b - a - fall * size) / (rise - fall)), 0.0, size)
     bound = np.where((rise > 0) & (fall < 0), a + rise * meet, seen)
     return np.maximum(seen, np.minimum(bound, below[3] - below[0])), seen

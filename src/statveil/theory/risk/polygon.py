@@ -59,7 +59,7 @@ def capped_integral(
     """Integral of min(cap, linear function) over pieces with the given widths and end values."""
     low, high = np.minimum(left, right), np.maximum(left, right)
     cap = min(cap, 2 * float(high.max(initial=0.0)) + 1e-300)  # a longer window catches no more
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         under = np.clip((cap - low) / (high - low), 0.0, 1.0)  # share of the piece where the cap is not reached
     under = np.where(high > low, under, np.where(low < cap, 1.0, 0.0))
     meet = np.minimum(high, cap)
@@ -96,7 +96,7 @@ def _band_lengths(
     edges = bins.edges()
     for i in range(0, len(edges) - 1, 20_000):
         start, stop = edges[:-1][i : i + 20_000], edges[1:][i : i + 20_000]
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             share = (np.stack([start, stop])[:, :, None] - x) / (x_next - x)
         cross = np.where((share >= 0) & (share <= 1), y + share * (y_next - y), y)
         knots = np.concatenate([np.broadcast_to(y, (len(start), len(y))), cross[0], cross[1]], axis=1)

@@ -44,7 +44,7 @@ def ray_range(quarter: Quarter, level: Array) -> tuple[Array, Array]:
     """Smallest and largest v/u angle among the points of the box where the secret has this level."""
     g, k = quarter.loc_part, quarter.scale_part
     points = []
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         for side in (quarter.near, quarter.far):
             v = (level - g * side) / k if k else np.full(level.shape, np.nan)
             points.append(np.where((v >= quarter.bottom) & (v <= quarter.top), np.arctan2(v, side), np.nan))
@@ -105,7 +105,7 @@ def radial_risk(
     def turns(angle: Array) -> Array:
         # a ray meets the value u at the distance u / cos, and v at v / sin
         rate = slope(angle)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             ways = rate / np.cos(angle), rate / np.sin(angle)
             met = [places * way[:, None] for places, way in zip(bends, ways, strict=True)]
         return np.nan_to_num(np.concatenate(met, axis=1), posinf=0.0, neginf=0.0)

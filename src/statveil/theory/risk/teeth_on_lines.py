@@ -131,7 +131,7 @@ def _best(windows: Array, masses: Array, step: Array) -> Array:
         rival = here.argmax(axis=2)
         ahead = np.take_along_axis(here, rival[:, :, None], 2)[:, :, 0] - base_here
         later = np.take_along_axis(there, rival[:, :, None], 2)[:, :, 0] - base_there
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             part = np.where(later >= 0, 0.5 * (ahead + later), 0.5 * ahead * ahead / (ahead - later))
         part = np.where(ahead > 0, part, 0.0)
         # one rival that is best at both nodes counts once

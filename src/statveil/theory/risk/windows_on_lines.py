@@ -152,7 +152,7 @@ class _Line:
         slope = self.density(ends) - self.density(starts)
         a, b, up, down = caught[:, :-1], caught[:, 1:], slope[:, :-1], slope[:, 1:]
         gap = np.diff(starts, axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             meet = np.clip((b - a - down * gap) / (up - down), 0.0, gap)
         peak = np.where((up > 0) & (down < 0), a + up * np.nan_to_num(meet), 0.0)
         return np.maximum(peak, np.maximum(a, b))
