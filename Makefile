@@ -28,7 +28,7 @@ browser:  ## Debian's chromium, in which tests open our pages; installed where a
 	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && \
 		echo "Installing Debian's chromium, in which tests open our pages." && apt-get -qq update && \
 		apt-get -qq install --yes --no-install-recommends chromium > /dev/null; } || \
-		echo "No chromium (apt-get install chromium): tests/test_pages.py opens no page in a browser."
+		echo "No chromium (apt-get install chromium): tests/report/test_pages.py opens no page in a browser."
 
 test-slow: $(READY)  ## the checks that take minutes
 	$(BIN)/python -m pytest -n 2 -m slow

@@ -272,7 +272,7 @@ def test_means_that_were_taken_before_are_read_from_any_format(folder):
 
 @pytest.mark.slow
 def test_the_full_layout_takes_less_than_one_gibibyte():
-    script = Path(__file__).parent.parent / "benchmarks" / "kaggle_layout.py"
+    script = Path(__file__).parents[2] / "benchmarks" / "kaggle_layout.py"
     printed = subprocess.run([sys.executable, str(script)], check=True, capture_output=True, text=True).stdout
     found = re.findall(r"^(\.csv\S*) +\S+ +\S+ +(\S+) +117,277$", printed, re.MULTILINE)
     assert [name for name, _ in found] == [".csv", ".csv.gz"], printed

@@ -7,17 +7,12 @@ linear in the parameter: cells are equal, and parameters share a release if thei
 from __future__ import annotations
 
 import math
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
 import statveil as sv
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from fuzz.checker import SLACK, true_risk
 
 

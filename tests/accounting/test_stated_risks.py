@@ -6,15 +6,9 @@ is wrong. Each problem stands with the risk that was stated of it once.
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
 import statveil as sv
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from fuzz.checker import SLACK, true_risk
 from fuzz.problems import make
 

@@ -13,9 +13,9 @@ import math
 import numpy as np
 import pytest
 
-import brute_force
 import statveil as sv
 from statveil import accounting
+from tests import brute_force
 
 
 def peaks(centres, half, low, high, tops=None):

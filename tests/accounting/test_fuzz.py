@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
 import statveil as sv
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from fuzz.beliefs import belief, members
 from fuzz.cases import CASES, CONTROLS
 from fuzz.checker import check, true_risk

@@ -59,7 +59,7 @@ def test_the_list_and_the_documents_say_the_same(cli):
     assert all(form in out for form in PRIORS)
     _, out, _ = cli("list", "--json")
     assert json.loads(out)["priors"] == PRIORS
-    page = (Path(__file__).parents[1] / "docs" / "command-line.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
     for call in re.findall(r"`(?:NAME=LO:HI)?~?([a-z]+)\([A-Z]", page):
         assert call in (*NUMBERS, "between"), f"{call} is documented: try it in this test"
 

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-import brute_force
 import statveil as sv
 from statveil import accounting
 from statveil.mechanisms.partition import Partition
 from statveil.planning import Plan
+from tests import brute_force
 
 SAFE = 1 - 1e-8
 """Confidence of each simulation: a few hundred of them stay far from a false alarm."""

@@ -1,6 +1,6 @@
 """Every concept owns its behaviour: how often its kind is tested far from its own folder, counted in the syntax trees.
 
-``python -m tests.test_concepts`` prints every place.
+``python -m tests.repository.test_concepts`` prints every place.
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 import statveil as sv
-from audit_cases import BROKEN, SOUND
 from statveil.auditing.attackers.bayes import Bayes
 from statveil.auditing.attackers.last_bits import LastBits
 from statveil.auditing.attackers.plug_in import PlugIn
@@ -27,6 +26,7 @@ from statveil.auditing.verdict import decided, interval, looks
 from statveil.auditing.view import Knowledge, View
 from statveil.tables.structure.copy_search import find_ties
 from statveil.tables.verification import LEAKS
+from tests.audit_cases import BROKEN, SOUND
 
 QUICK_BROKEN = (
     "rank, panel of 10",

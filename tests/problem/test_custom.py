@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import special
 
 import statveil as sv
-from test_dynamic import STEADY, Tiny, attack, flat, normal
+from tests.design.test_dynamic import STEADY, Tiny, attack, flat, normal
 
 
 def poisson_pmf(k, rate):

@@ -736,7 +736,7 @@ def test_progress_ends_with_all_rows_released():
 
 
 def test_the_example_of_the_documentation_runs_and_its_numbers_are_right():
-    page = (Path(__file__).parent.parent / "docs" / "compare.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "compare.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     exec(compile(code, "compare.md", "exec"), {})  # it asserts its own ratios
     problem = sv.Problem(family=sv.Location(), **MEAN)

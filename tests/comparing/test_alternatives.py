@@ -556,7 +556,7 @@ def test_independent_noise_of_the_same_scale_hides_nothing_in_a_long_table():
 
 
 def test_the_example_of_the_documentation_runs():
-    page = (Path(__file__).parent.parent / "docs" / "alternatives.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "alternatives.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     names: dict[str, np.ndarray] = {}
     exec(compile(code, "alternatives.md", "exec"), names)  # it asserts its own guarantee

@@ -16,7 +16,7 @@ from statveil.mechanisms.mechanism import MECHANISMS, Mechanism, mechanism_from_
 from statveil.mechanisms.partition import Partition
 from statveil.report.plan import describe_plan
 
-SOURCE = Path(__file__).parent.parent / "src" / "statveil"
+SOURCE = Path(__file__).parents[2] / "src" / "statveil"
 MECHANISM_TYPES = {kind.__name__ for kind in MECHANISMS.values()} | {"Directed"}
 
 

@@ -26,7 +26,7 @@ from statveil.problem.family import FAMILIES
 from statveil.problem.secret import SECRETS
 from statveil.tables.frames.frame import FRAMES
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 def _blocks(name, language):

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from golden.behaviour import ENGINES, FILE, FORMATS, differences, planned, release_plans, released
 from statveil.planning import MODES
+from tests.golden.behaviour import ENGINES, FILE, FORMATS, differences, planned, release_plans, released
 
 OLD = json.loads(FILE.read_text(encoding="utf-8"))
 

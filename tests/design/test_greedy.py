@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import statveil as sv
-from test_dynamic import CASES, NOISE, STEADY, Tiny, bumps, elicited, flat, normal, problems
+from tests.design.test_dynamic import CASES, NOISE, STEADY, Tiny, bumps, elicited, flat, normal, problems
 
 NEAR = 1e-4
 """Two shares nearer than this are a tie that our numerical costs cannot decide."""
