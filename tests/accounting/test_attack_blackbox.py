@@ -14,6 +14,8 @@ from scipy.special import erf, ndtri
 
 import statveil as sv
 
+pytestmark = pytest.mark.usefixtures("no_optimum")
+
 DRAWS = 300_000
 
 

@@ -17,6 +17,8 @@ import statveil as sv
 from statveil import accounting
 from tests import brute_force
 
+pytestmark = pytest.mark.usefixtures("no_optimum")
+
 
 def peaks(centres, half, low, high, tops=None):
     values, weights = [low], [0.0]

@@ -13,6 +13,8 @@ from scipy.special import ndtr, ndtri
 
 import statveil as sv
 
+pytestmark = pytest.mark.usefixtures("no_optimum")
+
 Q95 = float(ndtri(0.95))
 
 
@@ -505,7 +507,7 @@ def test_two_parameter_density_with_a_narrow_peak(sd):
     assert plan.risk >= (2 * ndtr(0.5 * window / (sd / 3)) - 1) * inside - 1e-3
 
 
-@pytest.mark.parametrize("bin", [10.0, 4.0])
+@pytest.mark.parametrize("bin", [pytest.param(10.0, marks=pytest.mark.slow), 4.0])
 def test_max_risk_plans_of_densities_hold_what_they_say(bin):
     axes, mu, sigma, density = DENSITIES["both normal"]
     prior = sv.Box(**axes)

@@ -15,6 +15,8 @@ from scipy import stats
 
 import statveil as sv
 
+pytestmark = pytest.mark.usefixtures("no_optimum")
+
 
 def brute_force(function, low, high, cdf, mechanism, eps, cells=200_000):
     """What an attacker reaches: theta on a fine grid, sorted by g, and the best closed window of each release."""

@@ -9,6 +9,8 @@ import statveil as sv
 from statveil import accounting, planning
 from statveil.baseline import risk_without_release
 
+pytestmark = pytest.mark.usefixtures("no_optimum")
+
 SAFE = 1 - 1e-8
 
 

@@ -19,6 +19,8 @@ from statveil.mechanisms.partition import Partition
 from statveil.planning import Plan
 from tests import brute_force
 
+pytestmark = pytest.mark.usefixtures("no_optimum")
+
 SAFE = 1 - 1e-8
 """Confidence of each simulation: a few hundred of them stay far from a false alarm."""
 

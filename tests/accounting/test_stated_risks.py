@@ -12,6 +12,8 @@ import statveil as sv
 from fuzz.checker import SLACK, true_risk
 from fuzz.problems import make
 
+pytestmark = pytest.mark.usefixtures("no_optimum")
+
 GAUSSIAN, UNIFORM, SHIFTED = {"name": "gaussian"}, {"name": "uniform"}, {"name": "shifted-exponential"}
 
 

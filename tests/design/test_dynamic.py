@@ -19,6 +19,8 @@ from statveil.design.target import MaxDistortion
 from statveil.theory.one_parameter import line
 from statveil.theory.risk.preimage import bin_cost, contiguous_cost
 
+pytestmark = pytest.mark.usefixtures("no_optimum")
+
 STEADY = {
     "derandomize": True,
     "deadline": None,

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 import statveil as sv
 from tests.design.test_dynamic import CASES, NOISE, STEADY, Tiny, bumps, elicited, flat, normal, problems
 
+pytestmark = pytest.mark.usefixtures("no_optimum")
+
 NEAR = 1e-4
 """Two shares nearer than this are a tie that our numerical costs cannot decide."""
 BOUND = 5e-4

@@ -14,6 +14,8 @@ from statveil.contradictions import contradictions
 from statveil.plan_file import dump_plan, parse_plan
 from statveil.simulation import proportion_interval
 
+pytestmark = pytest.mark.usefixtures("no_optimum")
+
 
 def problem(family, secret, tolerance, **axes):
     return sv.Problem(family=family, prior=sv.Box(axes), secret=secret, tolerance=tolerance)

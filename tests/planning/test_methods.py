@@ -26,6 +26,7 @@ POISSON = question(sv.Poisson(), sv.Mean(), 1, rate=(2, 26))
 
 
 # --- auto -----------------------------------------------------------------------------------------------
+@pytest.mark.usefixtures("no_optimum")
 @pytest.mark.parametrize(
     ("problem", "risk", "among"),
     [
@@ -44,12 +45,14 @@ def test_auto_has_the_least_distortion_of_its_kind_and_is_no_comb(problem, risk,
     assert best.distortion == pytest.approx(min(other.distortion for other in others), rel=1e-9)
 
 
+@pytest.mark.usefixtures("no_optimum")
 def test_auto_is_the_default_and_takes_a_bin_or_a_slope_as_interval():
     assert sv.plan(BELL, max_risk=0.2, grid=200).method != "interval"
     assert sv.plan(BELL, bin=8.0).method == "interval"
     assert sv.plan(BOX, max_risk=0.3, slope=1.0).method == "interval"
 
 
+@pytest.mark.usefixtures("no_optimum")
 def test_auto_for_a_distortion_has_the_least_risk():
     best = sv.plan(BELL, max_distortion=5.0, grid=200)
     others = [sv.plan(BELL, max_distortion=5.0, method=name, grid=200) for name in ("interval", "dynamic", "layered")]
@@ -62,6 +65,7 @@ def test_what_cannot_be_reached_is_said_with_the_least_risk():
         sv.plan(GEOMETRIC, max_risk=0.1, grid=100)
 
 
+@pytest.mark.usefixtures("no_optimum")
 @pytest.mark.parametrize("problem", [BELL, GEOMETRIC, RANGE], ids=["bell", "geometric", "range"])
 def test_what_auto_picks_stays_in_proportion_to_the_tolerance(problem):
     """Half the tolerance must give about half the risk; a comb would keep all of it."""
@@ -77,6 +81,7 @@ def test_a_comb_keeps_all_of_its_risk_at_half_the_tolerance():
 
 
 # --- layered mechanisms cost a prior's shape nothing ------------------------------------------------------
+@pytest.mark.usefixtures("no_optimum")
 def test_layers_remove_what_a_bell_shaped_belief_costs():
     """docs/theory.md, layered mechanisms: least extents 18.4, 10.0 and 9.0 windows at T = .102; a window is 2 here."""
     plans = {name: sv.plan(BELL, max_risk=0.102, method=name) for name in ("dynamic", "layered", "layered-comb")}
@@ -113,6 +118,7 @@ def test_robust_to_twice_the_tolerance_costs_what_the_theory_says(risk, times):
     assert bins.distortion / plain.distortion == pytest.approx(2.0, rel=1e-3)
 
 
+@pytest.mark.usefixtures("no_optimum")
 def test_a_robust_plan_is_confirmed_by_attackers_of_every_tolerance():
     plan = sv.plan(BELL, max_risk=0.3, robust_to=(0.5, 1.5), grid=200)
     for eps in (0.5, 1.0, 1.5):
@@ -162,6 +168,7 @@ COUNTS = {
 }
 
 
+@pytest.mark.usefixtures("no_optimum")
 @pytest.mark.parametrize("name", COUNTS)
 def test_the_programme_beats_the_dynamic_programme_which_beats_the_greedy_rule(name):
     problem, budget = COUNTS[name]
@@ -178,6 +185,7 @@ def test_the_programme_beats_the_dynamic_programme_which_beats_the_greedy_rule(n
     assert rate.rate >= 0.95 * best.risk
 
 
+@pytest.mark.usefixtures("no_optimum")
 def test_the_geometric_mean_of_the_theory():
     """p in [.2, .8], tolerance .25, budget .3: optimum about .60, dynamic .872, greedy .886."""
     risks = {

@@ -15,6 +15,8 @@ from scipy.special import erf, ndtri
 
 import statveil as sv
 
+pytestmark = pytest.mark.usefixtures("no_optimum")
+
 
 # --- distances and risks of our own -------------------------------------------------------------------
 def length(family, shift, spread):

@@ -13,6 +13,8 @@ from scipy import special
 import statveil as sv
 from tests.design.test_dynamic import STEADY, Tiny, attack, flat, normal
 
+pytestmark = pytest.mark.usefixtures("no_optimum")
+
 
 def poisson_pmf(k, rate):
     return np.exp(special.xlogy(k, rate) - rate - special.gammaln(k + 1))

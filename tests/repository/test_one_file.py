@@ -403,6 +403,7 @@ def below_a_hundred(rng):
     return 100 - rng.exponential(9.0, 300)
 
 
+@pytest.mark.usefixtures("no_optimum")
 def test_an_attacker_in_one_file_passes_the_conformance_suite(ceiling):
     plan = sv.plan(gaussian(sv.Mean()), max_risk=0.3)
     rng = np.random.default_rng(5)

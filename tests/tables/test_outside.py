@@ -9,9 +9,8 @@ import statveil as sv
 from statveil.tables.outside import implied_by
 
 
-def plan_of(family, secret, tolerance, **axes):
-    asked = sv.Problem(family=family, prior=sv.Box(axes), secret=secret, tolerance=tolerance)
-    return sv.plan(asked, max_risk=0.3)
+def problem_of(family, secret, tolerance, **axes):
+    return sv.Problem(family=family, prior=sv.Box(axes), secret=secret, tolerance=tolerance)
 
 
 RNG = np.random.default_rng(3)
@@ -19,28 +18,33 @@ LEFT = 100 - RNG.exponential(20, 5000)  # mean 80, 0.95-quantile 99, std 20: a n
 RIGHT = 1 + RNG.exponential(20, 5000)
 COUNTS = RNG.geometric(0.5, 5000) - 1
 CASES = {
-    "a mean": (plan_of(sv.Location(), sv.Mean(), 1, mean=(100, 200)), LEFT, "its mean lies below", "'mean'"),
-    "a mean of two": (plan_of(sv.Gaussian(), sv.Mean(), 1, mu=(0, 50), sigma=(1, 51)), LEFT, "its mean lies above", ""),
+    "a mean": (problem_of(sv.Location(), sv.Mean(), 1, mean=(100, 200)), LEFT, "its mean lies below", "'mean'"),
+    "a mean of two": (
+        problem_of(sv.Gaussian(), sv.Mean(), 1, mu=(0, 50), sigma=(1, 51)),
+        LEFT,
+        "its mean lies above",
+        "",
+    ),
     "a spread": (
-        plan_of(sv.Gaussian(), sv.Quantile(0.95), 1, mu=(0, 200), sigma=(30, 51)),
+        problem_of(sv.Gaussian(), sv.Quantile(0.95), 1, mu=(0, 200), sigma=(30, 51)),
         LEFT,
         "its std implies a 'sigma' below",
         "",
     ),
     "a quantile, the mean inside": (
-        plan_of(sv.Gaussian(), sv.Quantile(0.95), 1, mu=(75, 200), sigma=(1, 51)),
+        problem_of(sv.Gaussian(), sv.Quantile(0.95), 1, mu=(75, 200), sigma=(1, 51)),
         LEFT,
         "its quantile:0.95 and its std together imply a 'mu' below the prior's range",
         "What the plan hides is the quantile:0.95",
     ),
     "one parameter": (
-        plan_of(sv.Exponential(), sv.Quantile(0.95), 1, scale=(50, 90)),
+        problem_of(sv.Exponential(), sv.Quantile(0.95), 1, scale=(50, 90)),
         RIGHT,
         "its quantile:0.95 implies a 'scale' below",
         "",
     ),
     "a falling parameter": (
-        plan_of(sv.Geometric(), sv.Mean(), 0.05, p=(0.6, 0.9)),
+        problem_of(sv.Geometric(), sv.Mean(), 0.05, p=(0.6, 0.9)),
         COUNTS,
         "its mean implies a 'p' below",
         "",
@@ -50,7 +54,8 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_statistic_is_named_and_no_value(name):
-    plan, column, words, more = CASES[name]
+    asked, column, words, more = CASES[name]
+    plan = sv.plan(asked, max_risk=0.3)
     with pytest.raises(sv.ColumnError, match=re.escape(words)) as error:
         sv.release(plan, column, seed=1)
     text = str(error.value)
