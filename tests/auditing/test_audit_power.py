@@ -28,6 +28,8 @@ from statveil.tables.structure.copy_search import find_ties
 from statveil.tables.verification import LEAKS
 from tests.audit_cases import BROKEN, SOUND
 
+pytestmark = pytest.mark.usefixtures("no_optimum")
+
 QUICK_BROKEN = (
     "rank, panel of 10",
     "unit, panel",

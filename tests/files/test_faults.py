@@ -103,18 +103,18 @@ def pair(target):
     return table_of(target), content(target.with_name(target.name + ".card.json"))
 
 
-def interrupted_everywhere(shim, folder, format, fault, *, old, exchange=True):
-    """One release for each of its steps, each stopped there; the number of steps."""
+def interrupted_everywhere(shim, folder, format, fault, *, old, exchange=True, first=1, apart=1):
+    """One release for each of its steps, or for some of them, each stopped there; the number of steps."""
     plan, base = folder / "plan.json", folder / "base"
     base.mkdir()
     sv.save_plan(PLAN, plan)
-    first, second = written(base / f"1{format}"), written(base / f"2{format}", seed=2)
+    older, newer = written(base / f"1{format}"), written(base / f"2{format}", seed=2)
     target, record = base / f"out-{format}", base / "r.json"
-    release = ["release", plan, second, target, "--column", "x", "--record", record]
+    release = ["release", plan, newer, target, "--column", "x", "--record", record]
     if old:
-        sv.release_file(PLAN, first, target, column="x")
+        sv.release_file(PLAN, older, target, column="x")
         release.append("--overwrite")
-    before, inputs = pair(target), (content(first), content(second))
+    before, inputs = pair(target), (content(older), content(newer))
     own = base / f"out-{format}.partial"
     own.write_text("the user's own")
     clean = folder / "clean"
@@ -123,7 +123,7 @@ def interrupted_everywhere(shim, folder, format, fault, *, old, exchange=True):
     assert whole["code"] == 0, whole
     after, names = pair(target), sorted(path.name for path in base.iterdir())
     assert after != before
-    for at in range(1, len(whole["steps"]) + 1):
+    for at in range(first, len(whole["steps"]) + 1, apart):
         shutil.rmtree(base)
         shutil.copytree(clean, base)
         what = (format, fault, old, exchange, at, whole["steps"][at - 1])
@@ -152,7 +152,7 @@ def interrupted_everywhere(shim, folder, format, fault, *, old, exchange=True):
             else:
                 assert state[0] is None, what  # a card waits for its table
         assert own.read_text() == "the user's own", what
-        assert (content(first), content(second)) == inputs, what
+        assert (content(older), content(newer)) == inputs, what
         # a plain run mends, and never replaces the old table
         plain = [part for part in release if part != "--overwrite"]
         again = shim(base, *plain, exchange=exchange)
@@ -168,9 +168,10 @@ def interrupted_everywhere(shim, folder, format, fault, *, old, exchange=True):
     return len(whole["steps"])
 
 
-@pytest.mark.parametrize("fault", ["KILL", "EIO"])
-def test_each_step_interrupted_once(shim, tmp_path, fault):
-    assert interrupted_everywhere(shim, tmp_path, "t.csv", fault, old=True) > 20
+@pytest.mark.parametrize(("fault", "first"), [("KILL", 1), ("EIO", 2)])
+def test_each_step_interrupted_once(shim, tmp_path, fault, first):
+    """One half of the steps by either fault; the slow tests interrupt each step by each."""
+    assert interrupted_everywhere(shim, tmp_path, "t.csv", fault, old=True, first=first, apart=2) > 20
 
 
 @pytest.mark.slow
