@@ -26,72 +26,42 @@ from hypothesis import strategies as st
 
 import statveil as sv
 from statveil import disk
+from statveil.modes import MODES
 from statveil.tables.blocks import BLOCK
 from statveil.tables.maps.affine import Affine
 from statveil.work_folder import work_folder_of
+from tests.plans import BY_MODE, LABELS, WIDE, column_for, counted, located, planned
 
 SEED = 4_242_424_242
 ROWS = 300
-LABELS = ("red", "green", "blue")
 FORMATS = ("t.parquet", "t.csv", "t.csv.gz", "t.tsv", "t.arrow", "t.xlsx", "t")
 
 
-# --- plans: one of every mode -------------------------------------------------------------------
-def planned(*, max_risk=0.2, method="interval", **problem):
-    return sv.plan(sv.Problem(**problem), max_risk=max_risk, method=method)
-
-
-def located(low, high, tolerance=1, **known):
-    prior, known = sv.Box(mean=(low, high)), sv.Structure(**known)
-    return planned(family=sv.Location(), prior=prior, secret=sv.Mean(), tolerance=tolerance, known=known)
-
-
-def counted(family, low, high, max_risk=0.2):
-    prior = sv.Box(**{family.params[0].name: (low, high)})
-    return planned(family=family, prior=prior, secret=sv.Mean(), tolerance=0.3, method="dynamic", max_risk=max_risk)
-
-
-WIDE = sv.Box(mu=(0, 200), sigma=(1, 51))
+# --- plans: one of every mode, and more --------------------------------------------------------
 FAR = sv.Box(mu=(50, 200), sigma=(1, 15))
 BOUND = sv.Structure(minimum=0, step=1)
 PLANS = {
-    "shift": located(20, 220),
-    "affine": planned(family=sv.Gaussian(), prior=WIDE, secret=sv.Quantile(0.9), tolerance=1),
-    "spread": planned(family=sv.Gaussian(), prior=WIDE, secret=sv.Std(), tolerance=0.5),
-    "scale": located(50, 200, minimum=0),
-    "lattice": located(0, 200, step=1),
+    **BY_MODE,
+    "spread": planned(family=sv.Gaussian(), prior=WIDE, secret=sv.Std(), tolerance=0.5, method="interval"),
     "cents": located(0, 200, step=0.01),
-    "unit": counted(sv.Poisson(), 2, 30),
     "urn": counted(sv.Geometric(), 0.05, 0.5, max_risk=0.3),
-    "rank": counted(sv.Binomial(trials=20), 0.1, 0.9),
-    "redrawn": planned(family=sv.Gaussian(), prior=FAR, secret=sv.Mean(), tolerance=1, known=BOUND),
-    "jitter": located(40, 200, minimum=0, step=1),
-    "smooth": located(40, 200, minimum=0, step=1, heaps=(5,)),
-    "category": planned(family=sv.Categorical(labels=LABELS), secret=sv.Fraction("red"), tolerance=0.02),
+    "redrawn": planned(family=sv.Gaussian(), prior=FAR, secret=sv.Mean(), tolerance=1, known=BOUND, method="interval"),
 }
 CONTINUOUS = ("shift", "affine", "spread", "scale")
-RANDOM = ("unit", "urn", "rank", "redrawn", "jitter", "smooth", "category")
+RANDOM = tuple(name for name, plan in PLANS.items() if MODES[plan.mode].random)
 
 
 def column(name, rng, rows=ROWS):
     """A column that the plan of this name fits."""
     match name:
-        case "scale":
-            return rng.gamma(6.0, 18.0, rows)
-        case "lattice" | "redrawn" | "jitter" | "smooth":
-            return np.rint(rng.normal(103, 9, rows)).astype(np.int64)
+        case "redrawn":
+            return column_for("lattice", rng, rows)
         case "cents":
             return np.rint(rng.normal(10_300, 900, rows)) / 100
-        case "unit":
-            return rng.poisson(8, rows)
         case "urn":
             return rng.geometric(0.2, rows) - 1
-        case "rank":
-            return rng.binomial(20, 0.4, rows)
-        case "category":
-            return rng.choice(LABELS, rows, p=[0.55, 0.3, 0.15])
         case _:
-            return rng.normal(103, 9, rows)
+            return column_for(name, rng, rows)
 
 
 def frame(name="shift", seed=1, rows=ROWS):

@@ -27,6 +27,7 @@ from statveil.testing import (
     registered_families,
     typical_secrets,
 )
+from tests.plans import BY_MODE
 
 CHECKS = [(family, name, check) for family in registered_families() for name, check in family_checks(family)]
 
@@ -279,8 +280,9 @@ MODE_CASES = {
 }
 
 
-def test_every_mode_is_asked():
+def test_every_mode_is_asked_and_has_a_plan_that_tests_of_tables_share():
     assert set(MODE_CASES) == set(MODES)
+    assert {name: plan.mode for name, plan in BY_MODE.items()} == {name: name for name in MODES}
 
 
 @pytest.mark.parametrize("name", MODE_CASES)
