@@ -252,6 +252,14 @@ def test_a_released_column_has_the_released_statistic_and_verifies(plan, column,
     assert all(check.ok for check in checks), [check.says for check in checks if not check.ok]
 
 
+QUICK = ("comb", "layered", "optimal")
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in PLANS],
+    indirect=True,
+)
 def test_an_audit_finds_the_plans_risk_and_no_more(plan, column):
     released = sv.release(plan, column, seed=3)
     report = sv.audit(plan, column, released, trials=200, seed=2)
