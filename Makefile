@@ -3,12 +3,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+STOREYS := $(sort $(filter-out golden __pycache__,$(patsubst tests/%/,%,$(wildcard tests/*/))))
+BY_STOREY := $(STOREYS:%=test-%)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo browser test test-slow test-faults test-oldest lint bench fuzz audit-tables audit-power false-alarms mechanism-tables docs clean
+.PHONY: $(BY_STOREY) help demo browser test test-slow test-faults test-oldest lint bench fuzz audit-tables audit-power false-alarms mechanism-tables docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
+	@echo "test-STOREY: the tests and doctests of one folder of tests/ ($(STOREYS))"
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -19,16 +22,19 @@ demo: $(READY)  ## plan and release a small table, read it back, play the attack
 	$(BIN)/python examples/demo.py
 
 # two workers on two cores: more threads in each only get in each other's way
-test test-slow test-faults test-oldest: export OPENBLAS_NUM_THREADS := 1
+test test-slow test-faults test-oldest $(BY_STOREY): export OPENBLAS_NUM_THREADS := 1
 
 test: $(READY) lint browser  ## lint, types, import directions, tests, doctests
 	$(BIN)/python -m pytest -n 2
+
+$(BY_STOREY): test-%: $(READY)
+	$(BIN)/python -m pytest -n 2 tests/$* $(wildcard src/statveil/$*)
 
 browser:  ## Debian's chromium, in which tests open our pages; installed where apt-get and the rights for it are there
 	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && \
 		echo "Installing Debian's chromium, in which tests open our pages." && apt-get -qq update && \
 		apt-get -qq install --yes --no-install-recommends chromium > /dev/null; } || \
-		echo "No chromium (apt-get install chromium): tests/test_pages.py opens no page in a browser."
+		echo "No chromium (apt-get install chromium): tests/report/test_pages.py opens no page in a browser."
 
 test-slow: $(READY)  ## the checks that take minutes
 	$(BIN)/python -m pytest -n 2 -m slow

@@ -27,3 +27,12 @@ def cli(monkeypatch, capsys):
         return ended.value.code, out, err
 
     return call
+
+
+@pytest.fixture
+def no_optimum(monkeypatch):
+    """Plans that do not say how far they are from the best mechanism: for tests that never look at it.
+
+    For one uncertain parameter under a density it takes a linear programme, nearly all the time of a plan.
+    """
+    monkeypatch.setattr("statveil.planning.least_possible", lambda *_, **__: None)
