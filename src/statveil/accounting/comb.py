@@ -8,10 +8,11 @@ from statveil.errors import ProblemError
 from statveil.mechanisms.comb import Comb
 from statveil.problem.axis import Axis
 from statveil.problem.location_scale import LocationScale
-from statveil.problem.prior import Simplex
+from statveil.problem.prior import Box, Simplex
 from statveil.problem.problem import Problem
 from statveil.theory.comb_layout import longest_class
 from statveil.theory.risk.combs import polygon_comb_extent, polygon_comb_risk, range_comb_risk, simplex_comb_risk
+from statveil.theory.risk.log_slope import class_slope, log_slope_combs
 from statveil.theory.risk.one_dimensional import comb_axis_risk
 from statveil.theory.risk.parallel import comb_density_risk
 
@@ -23,7 +24,13 @@ _COMB_MARGIN = 5e-6
 
 @accounted_risk.register
 def _(mechanism: Comb, problem: Problem, eps: float, quick: bool) -> Risk:
-    return Risk(value=_comb_risk(problem, mechanism, eps, quick), kind=kind_of(problem))
+    axes = list(problem.prior.axes.values()) if isinstance(problem.prior, Box) else []
+    if len(axes) == 1 and (slope := class_slope(axes[0])) is not None:
+        combs = mechanism.teeth, mechanism.extent, mechanism.window
+        window = hit_window(problem, mechanism.direction, eps)
+        return Risk(value=log_slope_combs(axes[0], slope, *combs, window), kind="upper bound")
+    closed = len(axes) == 1 and axes[0].falling and not problem.secret.rough
+    return Risk(value=_comb_risk(problem, mechanism, eps, quick), kind="exact" if closed else kind_of(problem))
 
 
 def _comb_risk(problem: Problem, mechanism: Comb, eps: float, quick: bool) -> float:

@@ -175,7 +175,7 @@ def _widest(problem: Problem) -> float:
         found = line(problem)
         return 0.5 * float(found.ruler.distance(np.asarray(found.axis.low), np.asarray(found.axis.high)))
     draws = problem.sample(4000, np.random.default_rng(0))
-    return gamma(problem) * float(np.ptp(problem.secret_of(draws)))
+    return gamma(problem) * float(np.ptp(problem.position_of(draws)))
 
 
 def _limit(problem: Problem, found: Sequence[dict[str, Any]], points: int) -> list[dict[str, float]]:

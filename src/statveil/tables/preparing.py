@@ -118,6 +118,7 @@ def prepare(
         params = shares_of(tuple(param.name for param in plan.problem.family.params), counts)
         applied = _apply(plan, column, params, chosen)
         statistic, measured, offset, smear = float(plan.problem.secret_of(params)), None, 0.0, False
+        centre = 0.0
     else:
         verifier = Verifier(plan, bits=type.bits)
 
@@ -128,8 +129,11 @@ def prepare(
 
         measured = measured_for(plan.problem, blocks, watch)
         verifier.check_declared(column)
+        _check_rows(plan, column, measured.rows)
         statistic = own_statistic(plan.problem, measured)
         params = _estimate(plan, column, measured, statistic)
+        spread = plan.problem.secret.anchor.per_shift == 0
+        centre = plan.problem.secret.anchor.centre(measured) if spread else 0.0
         applied = _apply(plan, column, params, chosen)
         check_resolution(plan, column, measured, applied)
         found = verifier.check_undeclared(column, accepted, params)
@@ -146,6 +150,7 @@ def prepare(
         offset=offset,
         smear=smear,
         seed=chosen,
+        centre=centre,
         counts=counts,
     )
     column_map = build_map(job)
@@ -262,6 +267,13 @@ def count_categories(blocks: Blocks, size: int, watch: Callable[[Array], None] =
         watch(block)
         counts += np.bincount(block[np.isfinite(block)].astype(np.int64), minlength=size)
     return counts
+
+
+def _check_rows(plan: Plan, column: str, rows: int) -> None:
+    try:
+        plan.problem.secret.check_rows(rows)
+    except ColumnError as error:
+        raise ColumnError(f"column {column!r}: {error}") from None
 
 
 def _estimate(plan: Plan, column: str, measured: Measured, statistic: float) -> dict[str, float]:

@@ -135,7 +135,9 @@ def _along(problem: Problem, chart: Chart, direction: Form, goal: MaxRisk | MaxD
     if not meets(whole, goal):
         raise unreachable(goal.value, whole)
     # the risk need not fall everywhere with the extent: the last one that met it counts
-    _, high = halved(lambda at: meets(risk(problem, option(at), quick=True).value, goal), window, longest, close=1e-4)
+    closed = len(problem.box.axes) == 1 and all(a.falling or not a.exact for a in problem.box.axes.values())
+    close = 1e-13 if closed else 1e-4  # without quadrature every digit counts
+    _, high = halved(lambda at: meets(risk(problem, option(at), quick=True).value, goal), window, longest, close=close)
     nudge = 1e-4
     while not meets(risk(problem, option(high)).value, goal):  # quick risks may be a little too low
         high, nudge = min(high * (1 + nudge), longest), 2 * nudge

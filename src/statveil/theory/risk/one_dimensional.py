@@ -26,16 +26,22 @@ def interval_risk(axis: Axis, bins: Bins, window: float, *, quick: bool = False)
     if axis.flat:
         total = sum(count * min(window, length) for length, count in bins.pieces())
         return min(1.0, total / (bins.high - bins.low))
+    if axis.falling:
+        edges = bins.edges()
+        starts = axis.cdf(edges[:-1])
+        caught = axis.cdf(np.minimum(edges[:-1] + window, edges[1:])) - starts
+        # each difference is off by a rounding error of a number up to 1
+        return _share(axis, bins.low, bins.high, math.fsum(caught) + len(caught) * 2.0**-52, tails=0.0)
     edges = _core_edges(axis, bins)
     start, stop = edges[:-1], edges[1:]
     caught = best_in_bins(axis, start, stop, window, quick=quick)
     return _share(axis, bins.low, bins.high, math.fsum(caught))
 
 
-def _share(axis: Axis, low: float, high: float, hit: float) -> float:
+def _share(axis: Axis, low: float, high: float, hit: float, *, tails: float = 2e-12) -> float:
     """What is caught over the mass, 1 unless a constraint cuts the range; rounding errors and far tails are hits."""
     whole = float(axis.cdf(high) - axis.cdf(low))
-    return min(1.0, (hit * (1 + 1e-12) + 2e-12) / whole)
+    return min(1.0, (hit * (1 + 1e-12) + tails) / whole)
 
 
 def _core_edges(axis: Axis, bins: Bins) -> Array:
@@ -59,7 +65,7 @@ def comb_risk(axis: Axis, bins: Bins, step: float, window: float) -> float:
     f = frac(length / step) the theory's [(1-f) min(K, n0) + f min(K, n0+1)] step is min(length, K step): a comb
     costs what an interval costs against a window of K whole steps.
     """
-    if axis.flat:
+    if axis.flat or axis.falling:  # of a falling belief a class's first teeth are its heaviest
         return interval_risk(axis, bins, teeth(window, step) * step)
     edges = _core_edges(axis, bins)
     start, size = edges[:-1], np.diff(edges)
@@ -81,6 +87,13 @@ def comb_axis_risk(
     """P(hit) for the combs of one range: the attacker takes the best window of each residue class."""
     found = layout(high - low, teeth, extent, window)
     block, spacing, rest = float(found.block), float(found.spacing), float(found.rest)
+    if axis.falling:  # the heaviest teeth of every class are the first ones of its block
+        held = attacker if spacing <= 0 else (tolerant_floor(attacker / spacing) + 1) * spacing
+        starts = low + block * np.arange(int(found.count))
+        stops = np.minimum(starts + min(block, held), high)
+        caught = [*(axis.cdf(stops) - axis.cdf(starts)), float(axis.cdf(high - rest + min(rest, attacker)))]
+        caught[-1] -= float(axis.cdf(high - rest))
+        return _share(axis, low, high, math.fsum(caught) + len(caught) * 2.0**-52, tails=0.0)
     first, last = axis.core
     # only the blocks that hold more than 2e-12 of the mass together
     begin = max(0, math.floor((first - low) / block) - 1)
