@@ -17,9 +17,10 @@ from statveil.design.cells.methods import Certified
 from statveil.design.methods import METHODS, choose
 from statveil.design.optimum import least_possible, one_line
 from statveil.design.partition.designer import check_grid
-from statveil.design.target import HidesNothing, MaxDistortion, MaxRisk, Target, meets, target
+from statveil.design.target import HidesNothingError, MaxDistortion, MaxRisk, Target, meets, target
 from statveil.errors import ProblemError, TargetError, unknown_name
 from statveil.mechanisms.directed import Directed
+from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.mechanism import Mechanism, mechanism_from_json
 from statveil.modes import MODES, Mode, mode_of
 from statveil.numbers import check_seed, number, positive
@@ -33,6 +34,8 @@ from statveil.published import published_bound
 from statveil.simulation import Rate, play
 from statveil.spoken import Progress, Spoken, telling
 from statveil.theory.gamma import gamma, least_distortion, least_risk
+from statveil.theory.risk.log_slope import most_of
+from statveil.theory.risk.one_dimensional import teeth
 from statveil.vouched import vouch_for
 
 __all__ = [
@@ -198,6 +201,23 @@ class Plan(Spoken):
         return None
 
     @property
+    def risk_if_shape_tells(self) -> float | None:
+        """Without a family: a bound on the risk that holds although the shape tells the size roughly.
+
+        Whatever the shape, the belief must still spread over half of the stated range and change by no more than a
+        factor of e there (docs/theory.md, orbits; whole bins and two that are cut). ``None`` where no bound is known.
+        """
+        family, mechanism = self.problem.family, self.mechanism
+        if not isinstance(family, AnyShape) or not isinstance(mechanism, Interval):
+            return None
+        window = accounting.hit_window(self.problem, mechanism.direction, self.problem.tolerance)
+        if mechanism.step is not None:  # on a comb of steps as many as a window holds
+            window = teeth(window, mechanism.step) * mechanism.step
+        half = 0.5 * family.axis.width
+        shares = most_of(window, np.array([min(mechanism.bins.width, family.axis.width), half]), 1 / half)
+        return min(1.0, float(shares[0] + 2 * shares[1]) * (1 + 1e-12))
+
+    @property
     def randomised(self) -> bool:
         """Whether a release depends on secret randomness too, so that the same column must not be released twice."""
         return self.mechanism.randomised
@@ -306,6 +326,7 @@ class Plan(Spoken):
             "distortion_kind": measure.kind,
             "distortion_absolute": self.distortion if measure.kind == "absolute" else measure.in_unit(inner),
             "distortion_relative": self.distortion if measure.kind == "relative" else measure.as_share(inner),
+            "risk_if_shape_tells": self.risk_if_shape_tells,
         }
 
     @classmethod
@@ -524,9 +545,9 @@ def _goal(problem: Problem, *, max_distortion: float | Relative | None = None, *
 def _in_its_terms(error: TargetError, problem: Problem) -> TargetError:
     """A target that is out of reach, with distortions as the problem states them."""
     measure = problem.measure
-    if not isinstance(error, HidesNothing) or not isinstance(problem.family, AnyShape):
+    if not isinstance(error, HidesNothingError) or not isinstance(problem.family, AnyShape):
         return error
-    return HidesNothing(measure.stated(error.goal), measure.stated(error.least), share=measure.kind == "relative")
+    return HidesNothingError(measure.stated(error.goal), measure.stated(error.least), share=measure.kind == "relative")
 
 
 def tolerated(problem: Problem, tolerance: float) -> float:

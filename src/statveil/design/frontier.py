@@ -106,7 +106,13 @@ def frontier(
     found = _no_worse(found)
     if not found:
         raise TargetError("no mechanism of these methods is feasible; use a finer grid.")
-    return Frontier(problem=problem, points=found, lower_bound=_limit(problem, found, points))
+    bounds, measure = _limit(problem, found, points), problem.measure
+    return Frontier(
+        problem=problem,
+        points=[{**point, "distortion": measure.stated(point["distortion"])} for point in found],
+        # at least this much distortion for so low a risk: stated from below
+        lower_bound=[{**bound, "distortion": measure.bound(bound["distortion"])} for bound in bounds],
+    )
 
 
 def _no_worse(points: list[dict[str, Any]]) -> list[dict[str, Any]]:

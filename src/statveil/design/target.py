@@ -12,7 +12,7 @@ __all__ = [
     "CLOSELY",
     "ROUNDED",
     "BinWidth",
-    "HidesNothing",
+    "HidesNothingError",
     "MaxDistortion",
     "MaxRisk",
     "Target",
@@ -98,7 +98,7 @@ def unreachable(goal: float, least: float, why: str = "with this prior") -> Targ
     )
 
 
-class HidesNothing(TargetError):
+class HidesNothingError(TargetError):
     """No bins within the distortion are wider than a guess; both numbers are kept, as they may be stated otherwise."""
 
     def __init__(self, goal: float, least: float, *, share: bool = False) -> None:
@@ -113,4 +113,4 @@ class HidesNothing(TargetError):
 
 def hides_nothing(goal: float, least: float) -> TargetError:
     """No bins within the distortion are wider than a guess."""
-    return HidesNothing(goal, least)
+    return HidesNothingError(goal, least)

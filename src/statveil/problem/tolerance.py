@@ -15,7 +15,7 @@ _UP = 1 + 2.0**-51
 
 @dataclass(frozen=True, slots=True)
 class Relative:
-    """A share of the statistic: a guess is a hit if \\|guess / statistic - 1\\| <= ``share``.
+    """A share of the statistic: a guess is a hit if it lies within ``share`` times the statistic of it.
 
     Such a hit is a window of length 2 artanh(share) in the logarithm of the statistic, whatever the guess
     (docs/theory.md, relative tolerance).

@@ -57,7 +57,7 @@ def anchor_of(problem: Problem, params: Mapping[str, float]) -> float:
     return float(problem.secret.anchor.of(problem.family, params))
 
 
-def estimate(problem: Problem, measured: Measured, statistic: float) -> dict[str, float]:
+def estimate(problem: Problem, measured: Measured | None, statistic: float) -> dict[str, float]:
     """The parameters whose secret equals the column's ``statistic``; what is left free follows mean and spread.
 
     A released column is then exact in the secret, so that it depends on the true value only through the bin.
@@ -65,6 +65,7 @@ def estimate(problem: Problem, measured: Measured, statistic: float) -> dict[str
     family = problem.family
     if isinstance(family, AnyShape):
         return {VALUE: statistic} if family.parameter == VALUE else _in_range(problem, family, statistic)
+    assert measured is not None  # what is left free follows the rows
     if problem.secret.anchor is not problem.secret:
         return {problem.box.free[0]: _by_anchor(problem, measured)}
     if isinstance(family, LocationScale):

@@ -61,6 +61,13 @@ class Prepared:
     warnings: tuple[str, ...] = ()
     """What the holder should know before publishing."""
 
+    def check_rows(self, plan: Plan, column: str) -> None:
+        """Refuse a column of another number of rows than the secret was stated for."""
+        try:
+            plan.problem.secret.check_rows(self.rows)
+        except ColumnError as error:
+            raise ColumnError(f"column {column!r}: {error}") from None
+
 
 def new_seed() -> int:
     """A secret seed: 128 bits, too many to search."""
@@ -129,7 +136,6 @@ def prepare(
 
         measured = measured_for(plan.problem, blocks, watch)
         verifier.check_declared(column)
-        _check_rows(plan, column, measured.rows)
         statistic = own_statistic(plan.problem, measured)
         params = _estimate(plan, column, measured, statistic)
         spread = plan.problem.secret.anchor.per_shift == 0
@@ -267,13 +273,6 @@ def count_categories(blocks: Blocks, size: int, watch: Callable[[Array], None] =
         watch(block)
         counts += np.bincount(block[np.isfinite(block)].astype(np.int64), minlength=size)
     return counts
-
-
-def _check_rows(plan: Plan, column: str, rows: int) -> None:
-    try:
-        plan.problem.secret.check_rows(rows)
-    except ColumnError as error:
-        raise ColumnError(f"column {column!r}: {error}") from None
 
 
 def _estimate(plan: Plan, column: str, measured: Measured, statistic: float) -> dict[str, float]:

@@ -150,7 +150,7 @@ class AnyShape(LocationScale):
 
     @property
     def widened(self) -> bool:
-        """Whether a share is accounted for as the longest window that it can be: a bound, as steps have no logarithm."""
+        """Whether a share is accounted for by the longest window that it can be: steps have no logarithm."""
         return self.closeness is not None and not self.log
 
     def tolerated(self, tolerance: float | Relative) -> float:

@@ -150,8 +150,10 @@ def _reach(plan: Plan, job: Job) -> float:
     """How large originals are at most, as the prior tells."""
     spread = isinstance(plan.problem.family, AnyShape) and plan.release_mode.stretches
     # the prior of a spread does not say where the column lies; its centre is released as it is
-    return max(largest_secret(plan), 2.0 ** math.ceil(math.log2(abs(job.centre)))) if spread and job.centre else (
-        largest_secret(plan)
+    return (
+        max(largest_secret(plan), 2.0 ** math.ceil(math.log2(abs(job.centre))))
+        if spread and job.centre
+        else (largest_secret(plan))
     )
 
 
