@@ -50,6 +50,7 @@ _WHERE = {
     "Poisson": "problem.families.poisson",
     "Problem": "problem.problem",
     "ProblemError": "errors",
+    "Protection": "protection",
     "Quantile": "problem.secrets.quantile",
     "Rate": "simulation",
     "Relative": "problem.tolerance",

@@ -90,6 +90,7 @@ from statveil.problem.secrets.total import Total as Total
 from statveil.problem.secrets.trimmed_mean import TrimmedMean as TrimmedMean
 from statveil.problem.structure import Structure as Structure
 from statveil.problem.tolerance import Relative as Relative
+from statveil.protection import Protection as Protection
 from statveil.reproducing.run import Reproduced as Reproduced
 from statveil.reproducing.run import reproduce as reproduce
 from statveil.simulation import Rate as Rate

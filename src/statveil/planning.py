@@ -29,7 +29,9 @@ from statveil.problem.location_scale import LocationScale
 from statveil.problem.orbit import VALUE
 from statveil.problem.parameters import checked_parameters
 from statveil.problem.problem import Problem
+from statveil.problem.secret import Secret
 from statveil.problem.tolerance import Relative
+from statveil.protection import Protection, protections
 from statveil.published import published_bound
 from statveil.simulation import Rate, play
 from statveil.spoken import Progress, Spoken, telling
@@ -188,6 +190,15 @@ class Plan(Spoken):
         return 0.5 * self.distortion / self.gamma
 
     @property
+    def moves_rows(self) -> float:
+        """The distortion in the column's unit; where it depends on the shape, by how much the secret moves."""
+        family = self.problem.family
+        if not isinstance(family, AnyShape):
+            return self.distortion
+        found = family.measure.in_unit(family.measure.of_plan(self.distortion))
+        return self.largest_move / (abs(family.secret.per_shift or 0.0) or 1.0) if found is None else found
+
+    @property
     def bin(self) -> float | None:
         """Width of the bins along the binned coordinate."""
         return self.mechanism.bin_width
@@ -285,6 +296,25 @@ class Plan(Spoken):
             inner = tolerated(self.problem, eps)
             profile.append((eps, accounting.risk(self.problem, self.mechanism, tolerance=inner).value))
         return profile
+
+    def protects(
+        self, secrets: Sequence[str | Secret], *, tolerance: float | Relative | None = None
+    ) -> tuple[Protection, ...]:
+        """With which risk the same release hides other statistics of the column; for a plan without a family.
+
+        >>> import statveil as sv
+        >>> problem = sv.Problem(secret=sv.Mean(), prior=(100, 200), tolerance=2)
+        >>> [(p.secret, p.risk) for p in sv.plan(problem, max_risk=0.2).protects(["median", "quantile:0.99", "std"])]
+        [('median', 0.2), ('quantile:0.99', 0.2), ('std', 1.0)]
+        """
+        return protections(
+            self.problem,
+            self.mechanism,
+            accounting.Risk(value=self.risk, kind=self.risk_kind),
+            secrets,
+            tolerance=tolerance,
+            redrawn=self.release_mode.random,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The plan as a JSON object; :meth:`from_json` makes the same plan."""

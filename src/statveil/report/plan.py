@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from statveil.mechanisms.interval import Interval
 from statveil.planning import Plan
 from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.prior import Box
@@ -54,7 +55,7 @@ def describe_plan(plan: Plan) -> str:
         )
     lines.append(f"  prior       {_prior(problem)}")
     lines.append(f"  mode        {plan.mode}   {plan.release_mode.says}")
-    word, sentence = plan.mechanism.describe(plan.slope)
+    word, sentence = _bins(plan)
     lines.append(f"  {word:<12}{sentence}")
     share = isinstance(problem.closeness, Relative)
     eps = problem.closeness.share if isinstance(problem.closeness, Relative) else problem.closeness
@@ -66,6 +67,7 @@ def describe_plan(plan: Plan) -> str:
         robust = shown_up(1.0 if plan.robust_risk is None else plan.robust_risk)
         ends = f"{_amount(low, share)} to {_amount(high, share)}"
         lines.append(f"  robust      the risk is at most {robust} for every tolerance from {ends}")
+    lines += _protects(plan)
     lines += _honesty(plan)
     return "\n".join(lines)
 
@@ -127,6 +129,43 @@ def _prior(problem: Problem) -> str:
         return "on the shares in this very column (of its own rows), not in a population that they were drawn from"
     names = problem.secret.label if isinstance(problem.family, AnyShape) else ", ".join(problem.box.free)
     return f"on {names} of this very column (of its own rows), not of a population that they were drawn from"
+
+
+_OTHERS = ("mean", "median", "quantile:0.9", "quantile:0.99", "min", "max", "std", "iqr")
+"""Statistics that people ask for beside the one they hide."""
+
+
+def _protects(plan: Plan) -> list[str]:
+    """With which risk the same release hides other statistics."""
+    if not isinstance(plan.problem.family, AnyShape):
+        return []
+    others = [other for other in _OTHERS if other != plan.problem.secret.label]
+    said: dict[str, list[str]] = {}
+    for found in plan.protects(others):
+        if found.kind == "not hidden":
+            words = "told by the release"
+        elif found.risk is None:
+            continue
+        else:
+            words = f"hidden with risk {shown_up(found.risk)}"
+        said.setdefault(words, []).append(found.secret)
+    text = "; ".join(f"{', '.join(names)}: {words}" for words, names in said.items())
+    return [f"  others      {text} (same tolerance)"] if text else []
+
+
+def _bins(plan: Plan) -> tuple[str, str]:
+    """The mechanism in a word and a sentence."""
+    family, mechanism = plan.problem.family, plan.mechanism
+    if not isinstance(family, AnyShape):
+        return mechanism.describe(plan.slope)
+    label = plan.problem.secret.label
+    if isinstance(mechanism, Interval):
+        bins = mechanism.bins
+        size = f"from each lower end to {math.exp(bins.width):.6g} times it" if family.log else f"{bins.width:.6g} wide"
+        return "bins", f"{bins.count} of the {label}, {size}"
+    word, sentence = mechanism.describe(plan.slope)
+    scale = f"the logarithm of the {label}" if family.log else f"the {label}"
+    return word, sentence.replace(f"along {family.parameter}", f"along {scale}")
 
 
 def _without_it(plan: Plan) -> str:

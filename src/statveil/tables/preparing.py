@@ -190,9 +190,9 @@ def _check_options(plan: Plan, round_digits: int | None, seed: int | None) -> No
         return
     if not valid_digits(round_digits):
         raise ProblemError(f"the digits to round to must be a whole number from -12 to 15. Got {round_digits!r}.")
-    if 10.0**-round_digits > 10 * plan.distortion:
+    if 10.0**-round_digits > 10 * plan.moves_rows:
         raise ProblemError(
-            f"rounding to {round_digits} digits is far coarser than the plan's own distortion {plan.distortion:g}, "
+            f"rounding to {round_digits} digits is far coarser than the plan's own distortion {plan.moves_rows:g}, "
             "so the release would no longer be the plan's; keep more digits."
         )
     for bound in bounds_of(plan.problem):
