@@ -17,7 +17,7 @@ from statveil.problem.priors.log_uniform import above_zero
 
 __all__ = ["LogSlope"]
 
-_STEEPEST = 1e3
+_FLATTEST, _STEEPEST = 1e-6, 1e3
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,8 @@ class LogSlope(Axis):
     def __post_init__(self) -> None:
         low, high = above_zero("a prior with a slope in the logarithm", self.low, self.high)
         slope = number(self.slope, "the slope of a belief in the logarithm")
+        if 0 < slope < _FLATTEST:
+            slope = _FLATTEST  # a larger class: smaller slopes are lost in rounding errors
         for name, value in (("low", low), ("high", high), ("slope", slope)):
             object.__setattr__(self, name, value)
         if not 0 <= slope <= _STEEPEST:

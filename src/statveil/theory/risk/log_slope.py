@@ -16,7 +16,7 @@ from statveil.problem.priors.log_slope import LogSlope
 from statveil.problem.priors.logged import Logged
 from statveil.rounding import tolerant_floor
 from statveil.theory.bins import Bins
-from statveil.theory.comb_layout import layout
+from statveil.theory.comb_layout import Layout
 
 __all__ = ["class_slope", "log_slope_combs", "log_slope_risk", "most_of"]
 
@@ -50,22 +50,23 @@ def log_slope_risk(axis: Axis, slope: float, bins: Bins, window: float) -> float
     return _worst(most_of(reach, np.diff(np.log(edges)), slope), np.diff(np.log(edges)), slope)
 
 
-def log_slope_combs(axis: Axis, slope: float, teeth: int, extent: float, window: float, attacker: float) -> float:
+def log_slope_combs(axis: Axis, slope: float, blocks: Layout, attacker: float) -> float:
     """Upper bound for combs along the logarithm: of m teeth, sigma apart, q neighbours hold what intervals would."""
     if not isinstance(axis, Logged):
         return 1.0  # teeth that are equally far apart are not so in logarithms: no bound is known
-    found = layout(axis.width, teeth, extent, window)
-    block, spacing, rest = float(found.block), float(found.spacing), float(found.rest)
-    if spacing > 0:
-        held = tolerant_floor(attacker / spacing) + 1
-        share = most_of(held * spacing, tolerant_floor(block / spacing) * spacing, slope)
-    else:
-        share = most_of(attacker, block, slope)
-    shares, lengths = [share] * int(found.count), [block] * int(found.count)
+    block, spacing, rest = float(blocks.block), float(blocks.spacing), float(blocks.rest)
+    held = (tolerant_floor(attacker / spacing) + 1) * spacing if spacing > 0 else attacker
+
+    def share(length: float, toothed: bool) -> float:
+        if not toothed:
+            return float(most_of(attacker, length, slope))
+        return float(most_of(held, tolerant_floor(length / spacing) * spacing, slope))
+
+    shares, lengths = [share(block, spacing > 0)] * int(blocks.count), [block] * int(blocks.count)
     if rest > 0:
-        shares.append(most_of(attacker, rest, slope))
+        shares.append(share(rest, bool(blocks.toothed)))
         lengths.append(rest)
-    return _worst(np.array(shares, dtype=np.float64), np.array(lengths), slope)
+    return _worst(np.array(shares), np.array(lengths), slope)
 
 
 def _worst(shares: Array, lengths: Array, slope: float) -> float:

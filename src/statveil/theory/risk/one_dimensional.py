@@ -10,11 +10,11 @@ from statveil.numeric import Array
 from statveil.problem.axis import Axis
 from statveil.rounding import tolerant_floor
 from statveil.theory.bins import Bins
-from statveil.theory.comb_layout import layout
+from statveil.theory.comb_layout import Layout, layout
 from statveil.theory.risk.classes import best_in_classes
 from statveil.theory.risk.pieces import best_in_bins
 
-__all__ = ["comb_axis_risk", "comb_risk", "interval_risk", "simplex_risk", "teeth"]
+__all__ = ["comb_axis_risk", "comb_risk", "interval_risk", "packed_risk", "simplex_risk", "teeth"]
 
 
 def interval_risk(axis: Axis, bins: Bins, window: float, *, quick: bool = False) -> float:
@@ -87,13 +87,6 @@ def comb_axis_risk(
     """P(hit) for the combs of one range: the attacker takes the best window of each residue class."""
     found = layout(high - low, teeth, extent, window)
     block, spacing, rest = float(found.block), float(found.spacing), float(found.rest)
-    if axis.falling:  # the heaviest teeth of every class are the first ones of its block
-        held = attacker if spacing <= 0 else (tolerant_floor(attacker / spacing) + 1) * spacing
-        starts = low + block * np.arange(int(found.count))
-        stops = np.minimum(starts + min(block, held), high)
-        caught = [*(axis.cdf(stops) - axis.cdf(starts)), float(axis.cdf(high - rest + min(rest, attacker)))]
-        caught[-1] -= float(axis.cdf(high - rest))
-        return _share(axis, low, high, math.fsum(caught) + len(caught) * 2.0**-52, tails=0.0)
     first, last = axis.core
     # only the blocks that hold more than 2e-12 of the mass together
     begin = max(0, math.floor((first - low) / block) - 1)
@@ -108,6 +101,22 @@ def comb_axis_risk(
     if rest > 0:
         parts += best_in_bins(axis, np.array([high - rest]), np.array([high]), attacker, quick=quick).tolist()
     return _share(axis, low, high, math.fsum(parts))
+
+
+def packed_risk(axis: Axis, blocks: Layout, attacker: float) -> float:
+    """P(hit) for packed combs under a belief that only falls: of every class the first teeth are the heaviest.
+
+    A window holds q neighbouring teeth, so it catches the first q spacings of each block.
+    """
+    block, spacing, rest = float(blocks.block), float(blocks.spacing), float(blocks.rest)
+    held = (tolerant_floor(attacker / spacing) + 1) * spacing
+    starts = axis.low + block * np.arange(int(blocks.count))
+    caught = (axis.cdf(starts + min(block, held)) - axis.cdf(starts)).tolist()
+    if rest > 0:
+        reach = min(rest, held if bool(blocks.toothed) else attacker)
+        caught.append(float(axis.cdf(axis.high - rest + reach) - axis.cdf(axis.high - rest)))
+    # each difference is off by a rounding error of a number up to 1
+    return _share(axis, axis.low, axis.high, math.fsum(caught) + len(caught) * 2.0**-52, tails=0.0)
 
 
 def simplex_risk(categories: int, bins: Bins, window: float) -> float:
