@@ -114,6 +114,16 @@ def test_combs_attain_the_limit(teeth, share):
         assert rate.low <= plan.risk <= rate.high
 
 
+def test_the_limit_beside_a_step_counts_the_shortest_windows():
+    """Absolute W1 of the mean, prior from lo up: above lo (e^((k-1) Lambda) - 1) / 2 (theory, relative tolerance)."""
+    plan = sv.plan(problem(prior=(60, 250), step=0.01), max_risk=0.25)
+    assert plan.risk_kind == "upper bound"
+    assert plan.lower_bound == pytest.approx(60 * (math.exp(3 * 2 * math.atanh(0.05)) - 1) / 2, rel=1e-9)
+    assert plan.optimum is None
+    least = sv.limits(plan.problem, max_distortion=plan.lower_bound * 1.001).lower_bound
+    assert least == pytest.approx(0.25)
+
+
 def test_the_limit_of_a_distortion():
     found = sv.limits(problem(), max_distortion=sv.Relative(0.2))
     assert found.lower_bound == 1 / math.ceil(math.atanh(0.2) / math.atanh(0.05))

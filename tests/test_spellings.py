@@ -35,6 +35,10 @@ def spelled(form, name="mean"):
     if not tilde:
         return head
     function = call.partition("(")[0]
+    if function == "log":  # uniform in the logarithm, so above 0
+        return f"{name}=1:100~log"
+    if function == "slope":
+        return f"{name}=1:100~slope(0.5)"
     if function == "between":
         return f"{head}~between(20,80,0.9)"
     return f"{head}~{NUMBERS[function]}" if function == "NAME" else f"{head}~{function}({NUMBERS[function]})"
@@ -77,7 +81,6 @@ def test_the_list_and_the_documents_say_the_same(cli):
         ("1 000", "write 1000,"),
         ("1\u00a0000", "write 1000,"),
         ("40k", "write 40000"),
-        ("20%", "write 0.2 for a share, or a number in the unit of the statistic"),
         ("1,2,3", "write it with a decimal point"),
     ],
 )
@@ -88,6 +91,16 @@ def test_other_ways_to_write_a_number_say_how(cli, text, words):
         code, out, err = cli("plan", "--family", "location", *options)
         assert (code, out) == (2, "")
         assert words in err
+
+
+def test_a_share_where_a_number_is_meant_says_how(cli):
+    asked = ("--family", "location", "--prior", "mean=0.5:100.5", "--secret", "mean")
+    code, out, err = cli("plan", *asked, "--tolerance", "20%", "--max-risk", "0.5")
+    assert (code, out) == (2, "")
+    assert "a relative tolerance is for a problem without a family" in err
+    code, out, err = cli("plan", *asked, "--tolerance", "1", "--max-risk", "20%")
+    assert (code, out) == (2, "")
+    assert "write 0.2 for a share" in err
 
 
 @given(st.floats(-1e12, 1e12), st.sampled_from([",", ".", " ", "'"]), st.sampled_from([",", "."]))

@@ -16,7 +16,7 @@ from statveil.mechanisms.mechanism import Mechanism
 from statveil.modes import mode_of
 from statveil.planning import Plan, tolerated
 from statveil.published import published_bound
-from statveil.theory.gamma import gamma, least_distortion
+from statveil.theory.gamma import gamma, limit_on_distortion
 from statveil.vouched import vouch_for, vouched
 
 __all__ = ["contradictions", "refuse_contradictions"]
@@ -108,9 +108,8 @@ def _implausible(plan: Plan) -> list[str]:
     if abs(plan.gamma - constant) > 1e-6 * constant:
         found.append("its gamma is not that of its problem")
     # the limit is a step function of the risk, so a hair of it may be a step; this ties the stated risk to the limit
-    eps, risk = plan.problem.tolerance, plan.risk
-    hairs = (least_distortion(constant, eps, min(1.0, risk * hair)) for hair in (1 + 1e-5, 1 - 1e-5))
-    least, most = (plan.problem.measure.bound(distance) for distance in hairs)
+    risks = (min(1.0, plan.risk * hair) for hair in (1 + 1e-5, 1 - 1e-5))
+    least, most = (limit_on_distortion(plan.problem, constant, risk) for risk in risks)
     if not least / slack <= plan.lower_bound <= min(most, plan.distortion) * slack:
         found.append("its lower bound is not that of its risk, or above its distortion")
     printed = published_bound(plan.problem, plan.mechanism)

@@ -35,7 +35,7 @@ from statveil.protection import Protection, protections
 from statveil.published import published_bound
 from statveil.simulation import Rate, play
 from statveil.spoken import Progress, Spoken, telling
-from statveil.theory.gamma import gamma, least_distortion, least_risk
+from statveil.theory.gamma import gamma, least_distortion, limit_on_distortion, limit_on_risk
 from statveil.theory.risk.log_slope import most_of
 from statveil.theory.risk.one_dimensional import teeth
 from statveil.vouched import vouch_for
@@ -484,15 +484,16 @@ def plan(
     constant, distorted = gamma(problem), accounting.distortion(problem, mechanism)
     # a hair above the risk, where the limit is a hair weaker: a plan for 1/5 has the limit of 1/5
     about = min(1.0, value * (1 + 1e-6))
-    limit = least_distortion(constant, problem.tolerance, about)
-    known = chosen.certificate is None or one_line(problem)
-    best = least_possible(problem, about, low=limit, high=distorted) if known else None
-    if limit > distorted * (1 + 1e-6):
+    measure, limit = problem.measure, limit_on_distortion(problem, constant, about)
+    widened = isinstance(problem.family, AnyShape) and problem.family.widened
+    known = (chosen.certificate is None or one_line(problem)) and not widened  # the best for windows that are shorter
+    inner = least_distortion(constant, problem.tolerance, about)
+    best = least_possible(problem, about, low=inner, high=distorted) if known else None
+    if limit > measure.stated(distorted) * (1 + 1e-6):
         raise ProblemError(
             f"the accounting contradicts itself: a risk of {value:.6g} needs a distortion of {limit:.6g}, and the plan "
-            f"has {distorted:.6g}. No plan is made; please report this problem."
+            f"has {measure.stated(distorted):.6g}. No plan is made; please report this problem."
         )
-    measure = problem.measure
     least = None if best is None else measure.bound(best.distortion)
     made = Plan(
         problem=problem,
@@ -504,7 +505,7 @@ def plan(
         published_bound=published_bound(problem, mechanism),
         distortion=measure.stated(distorted),
         gamma=constant,
-        lower_bound=measure.bound(limit),
+        lower_bound=limit,
         optimum=least if least is not None else measure.stated(distorted) if chosen.certificate else None,
         optimum_kind=best.kind if best is not None else "grid" if chosen.certificate else None,
         certificate=chosen.certificate,
@@ -613,9 +614,9 @@ def limits(
     goal = _goal(problem, max_risk=max_risk, max_distortion=max_distortion)
     constant, measure = gamma(problem), problem.measure
     if isinstance(goal, MaxDistortion):
-        bound, what = least_risk(constant, problem.tolerance, goal.value), "risk"
+        bound, what = limit_on_risk(problem, constant, goal.value), "risk"
     else:
-        bound, what = measure.bound(least_distortion(constant, problem.tolerance, goal.value)), "distortion"
+        bound, what = limit_on_distortion(problem, constant, goal.value), "distortion"
     return Limits(
         gamma=constant,
         lower_bound=bound,

@@ -17,7 +17,7 @@ from statveil.errors import ProblemError, TargetError, unknown_name
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 from statveil.spoken import Progress, Spoken, telling
-from statveil.theory.gamma import gamma, least_risk
+from statveil.theory.gamma import gamma, limit_on_risk
 from statveil.theory.one_parameter import line
 
 __all__ = ["Frontier", "frontier"]
@@ -191,4 +191,4 @@ def _limit(problem: Problem, found: Sequence[dict[str, Any]], points: int) -> li
     unit = 2 * constant * problem.tolerance
     jumps = unit * np.arange(max(1, np.floor(low / unit)), min(np.floor(high / unit), 10 * points) + 1)
     at = np.unique(np.concatenate([[p["distortion"] for p in found], jumps[(jumps >= low) & (jumps <= high)]]))
-    return [{"distortion": float(d), "risk": least_risk(constant, problem.tolerance, float(d))} for d in at]
+    return [{"distortion": float(d), "risk": limit_on_risk(problem, constant, float(d))} for d in at]
