@@ -142,7 +142,7 @@ def test_other_ways_to_write_a_prior_say_how(cli, prior, words):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--secret", "median"), "write quantile:0.5"),
+        (("--secret", "maximum"), "write max"),
         (("--secret", "q95"), "write quantile:0.95"),
         (("--secret", "p5"), "write quantile:0.05"),
         (("--secret", "average"), "write mean"),
@@ -151,7 +151,7 @@ def test_other_ways_to_write_a_prior_say_how(cli, prior, words):
         (("--known", "min=0,5"), "write decimals with a point"),
         (("--known", "atoms=0,5"), "several atoms or heaps with '/'"),
         (("--family", "lognormal"), "there is no family 'lognormal'"),
-        (("--family", "pareto"), "use 'location'"),
+        (("--family", "pareto"), "A column of any shape needs none: leave out --family"),
     ],
 )
 def test_other_wishes_say_how(cli, options, words):
@@ -166,7 +166,10 @@ def test_other_wishes_say_how(cli, options, words):
 def test_what_is_missing_says_where_to_look(cli):
     code, _, err = cli("plan")
     assert code == 2
-    assert "Missing option '--family'. 'statveil plan --help' shows" in err
+    assert "Missing option '--secret'. 'statveil plan --help' shows" in err
+    code, _, err = cli("plan", *ASKED)
+    assert code == 2
+    assert "what outsiders believe of the mean is missing" in err
     code, _, err = cli("plan", "--family", "location", *ASKED)
     assert code == 2
     assert "a range such as mean=LO:HI" in err
