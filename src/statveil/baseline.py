@@ -14,6 +14,7 @@ from statveil.problem.problem import Problem
 from statveil.theory.bins import Bins
 from statveil.theory.one_parameter import line
 from statveil.theory.risk.lipschitz import lipschitz_risk
+from statveil.theory.risk.log_slope import class_slope, log_slope_risk
 from statveil.theory.risk.one_dimensional import interval_risk, simplex_risk
 from statveil.theory.risk.partition import partition_risk
 from statveil.theory.risk.polygon import chord
@@ -77,7 +78,8 @@ def _whole(axis: Axis, low: float, high: float, window: float) -> float:
     """The best window on one axis: bins of which there is one."""
     bins = Bins(low=low, high=high, origin=low, width=high - low)
     if not axis.exact:
-        return lipschitz_risk(axis, bins, window)
+        slope = class_slope(axis)
+        return lipschitz_risk(axis, bins, window) if slope is None else log_slope_risk(axis, slope, bins, window)
     return interval_risk(axis, bins, window) if axis.flat else _up(interval_risk(axis, bins, window))
 
 

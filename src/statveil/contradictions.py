@@ -14,9 +14,9 @@ from statveil.design.treatment import treatment
 from statveil.errors import ProblemError, StatveilError
 from statveil.mechanisms.mechanism import Mechanism
 from statveil.modes import mode_of
-from statveil.planning import Plan
+from statveil.planning import Plan, tolerated
 from statveil.published import published_bound
-from statveil.theory.gamma import gamma, least_distortion
+from statveil.theory.gamma import gamma, limit_on_distortion
 from statveil.vouched import vouch_for, vouched
 
 __all__ = ["contradictions", "refuse_contradictions"]
@@ -58,7 +58,8 @@ def _contradictions(plan: Plan) -> list[str]:
         found.append("its risk is not that of its mechanism")
     if not _kind_borne_out(plan.risk_kind, accounted):
         found.append("its risk is not of the kind that it says")
-    if abs(accounting.distortion(problem, mechanism) - plan.distortion) > 1e-6 * max(plan.distortion, 1e-300):
+    distorted = problem.measure.stated(accounting.distortion(problem, mechanism))
+    if abs(distorted - plan.distortion) > 1e-6 * max(plan.distortion, 1e-300):
         found.append("its distortion is not that of its mechanism")
     if not mechanism.covers(problem):
         found.append("its bins do not cover the prior")
@@ -66,7 +67,7 @@ def _contradictions(plan: Plan) -> list[str]:
         found.append("it does not move the shares as one whole")
     found += _implausible(plan)
     if plan.robust_to is not None:
-        worst = accounting.risk(problem, mechanism, tolerance=plan.robust_to[1])
+        worst = accounting.risk(problem, mechanism, tolerance=tolerated(problem, plan.robust_to[1]))
         stated = plan.robust_risk
         if stated is None or not _borne_out(stated, worst, mechanism) or not plan.risk <= stated <= 1:
             found.append("its risk within the tolerances that it is said to be robust to is another one")
@@ -107,8 +108,8 @@ def _implausible(plan: Plan) -> list[str]:
     if abs(plan.gamma - constant) > 1e-6 * constant:
         found.append("its gamma is not that of its problem")
     # the limit is a step function of the risk, so a hair of it may be a step; this ties the stated risk to the limit
-    eps, risk = plan.problem.tolerance, plan.risk
-    least, most = (least_distortion(constant, eps, min(1.0, risk * hair)) for hair in (1 + 1e-5, 1 - 1e-5))
+    risks = (min(1.0, plan.risk * hair) for hair in (1 + 1e-5, 1 - 1e-5))
+    least, most = (limit_on_distortion(plan.problem, constant, risk) for risk in risks)
     if not least / slack <= plan.lower_bound <= min(most, plan.distortion) * slack:
         found.append("its lower bound is not that of its risk, or above its distortion")
     printed = published_bound(plan.problem, plan.mechanism)

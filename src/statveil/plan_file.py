@@ -73,7 +73,10 @@ def parse_plan(text: str, *, source: str = "the plan") -> Plan:
     return vouch_for(plan)
 
 
-_IMPLIED = ("efficiency", "efficiency_optimum", "randomised", "bin", "slope", "optimum_kind", "robust_risk")
+_IMPLIED = (
+    *("efficiency", "efficiency_optimum", "randomised", "bin", "slope", "optimum_kind", "robust_risk"),
+    *("tolerance_kind", "distortion_kind", "distortion_absolute", "distortion_relative", "risk_if_shape_tells"),
+)
 
 
 def _other_words(plan: Plan, data: Mapping[str, Any]) -> list[str]:

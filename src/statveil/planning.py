@@ -17,19 +17,27 @@ from statveil.design.cells.methods import Certified
 from statveil.design.methods import METHODS, choose
 from statveil.design.optimum import least_possible, one_line
 from statveil.design.partition.designer import check_grid
-from statveil.design.target import MaxDistortion, MaxRisk, Target, meets, target
+from statveil.design.target import HidesNothingError, MaxDistortion, MaxRisk, Target, meets, target
 from statveil.errors import ProblemError, TargetError, unknown_name
 from statveil.mechanisms.directed import Directed
+from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.mechanism import Mechanism, mechanism_from_json
 from statveil.modes import MODES, Mode, mode_of
 from statveil.numbers import check_seed, number, positive
+from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.location_scale import LocationScale
+from statveil.problem.orbit import VALUE
 from statveil.problem.parameters import checked_parameters
 from statveil.problem.problem import Problem
+from statveil.problem.secret import Secret
+from statveil.problem.tolerance import Relative
+from statveil.protection import Protection, protections
 from statveil.published import published_bound
 from statveil.simulation import Rate, play
 from statveil.spoken import Progress, Spoken, telling
-from statveil.theory.gamma import gamma, least_distortion, least_risk
+from statveil.theory.gamma import gamma, least_distortion, limit_on_distortion, limit_on_risk
+from statveil.theory.risk.log_slope import most_of
+from statveil.theory.risk.one_dimensional import teeth
 from statveil.vouched import vouch_for
 
 __all__ = [
@@ -73,10 +81,13 @@ class Limits(Spoken):
     bound_on: str
     distance: str = "w1"
     """In what distortion is measured."""
+    distortion_kind: str | None = None
+    """For a problem without a family: whether a distortion is ``absolute`` or ``relative``, a share."""
 
     def to_json(self) -> dict[str, Any]:
         """The numbers for scripts."""
-        return {"gamma": self.gamma, "lower_bound": self.lower_bound, "bound_on": self.bound_on}
+        kind = {} if self.distortion_kind is None else {"distortion_kind": self.distortion_kind}
+        return {"gamma": self.gamma, "lower_bound": self.lower_bound, "bound_on": self.bound_on, **kind}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True)
@@ -96,7 +107,8 @@ class Plan(Spoken):
     published_bound : float or None
         The paper's printed bound at this bin and slope, errors included.
     distortion : float
-        Largest distance between an original and its release.
+        Largest distance between an original and its release; for a problem without a family in its own unit or as a
+        share (``problem.measure.kind``).
     gamma, lower_bound : float
         The problem's constant, and the distortion that no mechanism of this risk can beat (Theorem 1).
     optimum, optimum_kind : float, str or None
@@ -147,7 +159,7 @@ class Plan(Spoken):
     @property
     def in_proportion(self) -> bool:
         """Whether a guess that must be twice as close hits clearly less often; false for combs."""
-        ((_, half),) = self.risk_profile([0.5 * self.problem.tolerance])
+        half = accounting.risk(self.problem, self.mechanism, tolerance=0.5 * self.problem.tolerance).value
         return half <= 0.75 * self.risk
 
     @property
@@ -169,11 +181,22 @@ class Plan(Spoken):
         distortion / (2 gamma).
         """
         family, mechanism = self.problem.family, self.mechanism
+        if isinstance(family, AnyShape):
+            return family.largest_change(self.distortion)
         if isinstance(family, LocationScale) and isinstance(mechanism, Directed):
             eps = self.problem.tolerance
             rate = 2 * eps / accounting.hit_window(self.problem, mechanism.direction, eps)
             return self.distortion * rate / float(family.length(mechanism.direction))
         return 0.5 * self.distortion / self.gamma
+
+    @property
+    def moves_rows(self) -> float:
+        """The distortion in the column's unit; where it depends on the shape, by how much the secret moves."""
+        family = self.problem.family
+        if not isinstance(family, AnyShape):
+            return self.distortion
+        found = family.measure.in_unit(family.measure.of_plan(self.distortion))
+        return self.largest_move / (abs(family.secret.per_shift or 0.0) or 1.0) if found is None else found
 
     @property
     def bin(self) -> float | None:
@@ -184,9 +207,26 @@ class Plan(Spoken):
     def slope(self) -> float | None:
         """The paper's t0 of the bins' direction; ``None`` for a pure shift or a single parameter."""
         family = self.problem.family
-        if isinstance(family, LocationScale) and self.mechanism.moves:
+        if isinstance(family, LocationScale) and self.mechanism.moves and not family.shapeless:
             return family.slope_of(self.mechanism.moves) if len(self.problem.box.free) == 2 else None
         return None
+
+    @property
+    def risk_if_shape_tells(self) -> float | None:
+        """Without a family: a bound on the risk that holds although the shape tells the size roughly.
+
+        Whatever the shape, the belief must still spread over half of the stated range and change by no more than a
+        factor of e there (docs/theory.md, orbits; whole bins and two that are cut). ``None`` where no bound is known.
+        """
+        family, mechanism = self.problem.family, self.mechanism
+        if not isinstance(family, AnyShape) or not isinstance(mechanism, Interval):
+            return None
+        window = accounting.hit_window(self.problem, mechanism.direction, self.problem.tolerance)
+        if mechanism.step is not None:  # on a comb of steps as many as a window holds
+            window = teeth(window, mechanism.step) * mechanism.step
+        half = 0.5 * family.axis.width
+        shares = most_of(window, np.array([min(mechanism.bins.width, family.axis.width), half]), 1 / half)
+        return min(1.0, float(shares[0] + 2 * shares[1]) * (1 + 1e-12))
 
     @property
     def randomised(self) -> bool:
@@ -219,7 +259,16 @@ class Plan(Spoken):
             source = np.random.SeedSequence(check_seed(secret_seed), spawn_key=(1,))
             chance = np.random.default_rng(source).random(next(iter(given.values())).shape)
         released = self.mechanism.release(given, chance)
-        return Applied(released=released, secret=self.problem.secret_of(released))
+        return Applied(released=released, secret=self.released_secret(released))
+
+    def released_secret(self, released: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+        """The secret of a column with these released parameters.
+
+        Where closeness is relative a release lies a little below the middle of its class, so that both ends are moved
+        by the same share.
+        """
+        value, family = self.problem.secret_of(released), self.problem.family
+        return value * family.shrunk(self.distortion) if isinstance(family, AnyShape) and family.log else value
 
     def check(self, params: Mapping[str, ArrayLike] | None = None, /, **named: ArrayLike) -> None:
         """Refuse parameters outside the prior, naming the side and never the value."""
@@ -227,16 +276,45 @@ class Plan(Spoken):
 
     def nearest(self, params: Mapping[str, ArrayLike] | None = None, /, **named: ArrayLike) -> Applied:
         """The release nearest to parameters that were measured on a released column."""
-        released = self.mechanism.snap(checked_parameters(self.problem, _together(params, named)))
-        return Applied(released=released, secret=self.problem.secret_of(released))
+        given = _together(params, named)
+        family = self.problem.family
+        if isinstance(family, AnyShape) and family.log:  # where the middle of its class lies
+            here = family.value(given) if family.parameter in given else np.asarray(given[VALUE], dtype=np.float64)
+            low, high = family.belief.low, family.belief.high
+            given = {VALUE: np.clip(here / family.shrunk(self.distortion), low, high)}
+        released = self.mechanism.snap(checked_parameters(self.problem, given))
+        return Applied(released=released, secret=self.released_secret(released))
 
     def risk_profile(self, tolerances: Sequence[float]) -> list[tuple[float, float]]:
-        """Risk of this plan against attackers with other tolerances than the problem's."""
+        """Risk of this plan against attackers with other tolerances than the problem's.
+
+        They are shares where the problem's tolerance is one.
+        """
         profile = []
         for tolerance in tolerances:
             eps = positive(tolerance, "a tolerance")
-            profile.append((eps, accounting.risk(self.problem, self.mechanism, tolerance=eps).value))
+            inner = tolerated(self.problem, eps)
+            profile.append((eps, accounting.risk(self.problem, self.mechanism, tolerance=inner).value))
         return profile
+
+    def protects(
+        self, secrets: Sequence[str | Secret], *, tolerance: float | Relative | None = None
+    ) -> tuple[Protection, ...]:
+        """With which risk the same release hides other statistics of the column; for a plan without a family.
+
+        >>> import statveil as sv
+        >>> problem = sv.Problem(secret=sv.Mean(), prior=(100, 200), tolerance=2)
+        >>> [(p.secret, p.risk) for p in sv.plan(problem, max_risk=0.2).protects(["median", "quantile:0.99", "std"])]
+        [('median', 0.2), ('quantile:0.99', 0.2), ('std', 1.0)]
+        """
+        return protections(
+            self.problem,
+            self.mechanism,
+            accounting.Risk(value=self.risk, kind=self.risk_kind),
+            secrets,
+            tolerance=tolerance,
+            redrawn=self.release_mode.random,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The plan as a JSON object; :meth:`from_json` makes the same plan."""
@@ -258,11 +336,27 @@ class Plan(Spoken):
             "robust_risk": self.robust_risk,
             # plans from before it was reported stay as they were written
             **({} if self.risk_without_release is None else {"risk_without_release": self.risk_without_release}),
+            **self._terms(),
             "mode": self.mode,
             "bin": self.bin,
             "slope": self.slope,
             "problem": self.problem.to_json(),
             "mechanism": self.mechanism.to_json(),
+        }
+
+    def _terms(self) -> dict[str, Any]:
+        """For a problem without a family: in which terms its numbers are."""
+        if not isinstance(self.problem.family, AnyShape):
+            return {}
+        measure = self.problem.measure
+        inner = measure.of_plan(self.distortion)
+        relative = isinstance(self.problem.closeness, Relative)
+        return {
+            "tolerance_kind": "relative" if relative else "absolute",
+            "distortion_kind": measure.kind,
+            "distortion_absolute": self.distortion if measure.kind == "absolute" else measure.in_unit(inner),
+            "distortion_relative": self.distortion if measure.kind == "relative" else measure.as_share(inner),
+            "risk_if_shape_tells": self.risk_if_shape_tells,
         }
 
     @classmethod
@@ -296,7 +390,7 @@ class Plan(Spoken):
             optimum=None if optimum is None else positive(optimum, "the optimum"),
             optimum_kind=None if optimum is None else str(data["optimum_kind"]),
             certificate=None if proof is None else Certified.from_json(proof),
-            robust_to=None if robust is None else check_range(robust, problem.tolerance),
+            robust_to=None if robust is None else check_range(robust, problem),
             robust_risk=None if robust is None else number(data["robust_risk"], "the risk within a range"),
             risk_without_release=None if blind is None else number(blind, "the risk without a release"),
         )
@@ -306,11 +400,11 @@ def plan(
     problem: Problem,
     *,
     max_risk: float | None = None,
-    max_distortion: float | None = None,
+    max_distortion: float | Relative | None = None,
     bin: float | None = None,
     slope: float | None = None,
     method: str = "auto",
-    robust_to: tuple[float, float] | None = None,
+    robust_to: tuple[float | Relative, float | Relative] | None = None,
     grid: int | None = None,
     release: str = "free",
     progress: Progress | None = None,
@@ -323,8 +417,8 @@ def plan(
         What outsiders believe and know, what to hide, how close a guess counts.
     max_risk : float, optional
         Least distortion with at most this risk.
-    max_distortion : float, optional
-        Least risk with at most this distortion.
+    max_distortion : float or Relative, optional
+        Least risk with at most this distortion; without a family also as a share.
     bin : float, optional
         The paper's mechanism with bins of this width.
     slope : float, optional
@@ -347,9 +441,7 @@ def plan(
     Examples
     --------
     >>> import statveil as sv
-    >>> salaries = sv.Problem(
-    ...     family=sv.Location(), prior=sv.Box(mean=(40_000, 140_000)), secret=sv.Mean(), tolerance=1_000
-    ... )
+    >>> salaries = sv.Problem(secret=sv.Mean(), prior=(40_000, 140_000), tolerance=1_000)
     >>> plan = sv.plan(salaries, max_risk=0.2)
     >>> plan.risk, plan.distortion, plan.mode
     (0.2, 5000.0, 'shift')
@@ -361,14 +453,14 @@ def plan(
         raise ProblemError(unknown_name("method", method, ["auto", *METHODS]))
     if slope is not None and abs(slope := number(slope, "the slope")) > 1e9:
         raise ProblemError(f"the slope must lie between -1e9 and 1e9. Got {slope:g}; leave it out for a pure shift.")
-    goal = target(max_risk=max_risk, max_distortion=max_distortion, bin=bin)
+    goal = _goal(problem, max_risk=max_risk, max_distortion=max_distortion, bin=bin)
     if release not in ("free", "grid"):
         raise ProblemError(unknown_name("release", str(release), ["free", "grid"]))
     if grid is not None:
         check_grid(grid)
-    robust = None if robust_to is None else check_range(robust_to, problem.tolerance)
+    robust = None if robust_to is None else check_range(robust_to, problem)
     # a hit within a small tolerance is one within a larger, so the highest tolerance decides
-    asked = problem if robust is None else replace(problem, tolerance=robust[1])
+    asked = problem if robust is None else replace(problem, tolerance=tolerated(problem, robust[1]))
     try:
         chosen = choose(
             asked,
@@ -381,9 +473,10 @@ def plan(
             progress=telling(progress),
         )
     except TargetError as error:
+        said = _in_its_terms(error, problem)
         if robust is None:
-            raise
-        raise TargetError(f"for attackers of every tolerance up to {robust[1]:g}, {error}") from None
+            raise said from None
+        raise TargetError(f"for attackers of every tolerance up to {robust[1]:g}, {said}") from None
     mechanism = chosen.mechanism
     found = accounting.risk(problem, mechanism)
     blind = risk_without_release(problem)
@@ -391,14 +484,17 @@ def plan(
     constant, distorted = gamma(problem), accounting.distortion(problem, mechanism)
     # a hair above the risk, where the limit is a hair weaker: a plan for 1/5 has the limit of 1/5
     about = min(1.0, value * (1 + 1e-6))
-    limit = least_distortion(constant, problem.tolerance, about)
-    known = chosen.certificate is None or one_line(problem)
-    best = least_possible(problem, about, low=limit, high=distorted) if known else None
-    if limit > distorted * (1 + 1e-6):
+    measure, limit = problem.measure, limit_on_distortion(problem, constant, about)
+    widened = isinstance(problem.family, AnyShape) and problem.family.widened
+    known = (chosen.certificate is None or one_line(problem)) and not widened  # the best for windows that are shorter
+    inner = least_distortion(constant, problem.tolerance, about)
+    best = least_possible(problem, about, low=inner, high=distorted) if known else None
+    if limit > measure.stated(distorted) * (1 + 1e-6):
         raise ProblemError(
             f"the accounting contradicts itself: a risk of {value:.6g} needs a distortion of {limit:.6g}, and the plan "
-            f"has {distorted:.6g}. No plan is made; please report this problem."
+            f"has {measure.stated(distorted):.6g}. No plan is made; please report this problem."
         )
+    least = None if best is None else measure.bound(best.distortion)
     made = Plan(
         problem=problem,
         mechanism=mechanism,
@@ -407,10 +503,10 @@ def plan(
         risk=value,
         risk_kind=found.kind,
         published_bound=published_bound(problem, mechanism),
-        distortion=distorted,
+        distortion=measure.stated(distorted),
         gamma=constant,
         lower_bound=limit,
-        optimum=best.distortion if best is not None else distorted if chosen.certificate else None,
+        optimum=least if least is not None else measure.stated(distorted) if chosen.certificate else None,
         optimum_kind=best.kind if best is not None else "grid" if chosen.certificate else None,
         certificate=chosen.certificate,
         robust_to=robust,
@@ -462,11 +558,47 @@ def _capped(risk: float, goal: Target, mechanism: Mechanism) -> float:
     return min(risk, goal.value) if close else risk
 
 
-def check_range(value: Any, tolerance: float) -> tuple[float, float]:
-    """A range of attackers' tolerances that holds the problem's own."""
+def _goal(problem: Problem, *, max_distortion: float | Relative | None = None, **other: float | None) -> Target:
+    """The one target that was given, with a distortion in the terms of the design."""
+    if isinstance(max_distortion, Relative) and not isinstance(problem.family, AnyShape):
+        raise ProblemError(
+            f"a relative distortion is for a problem without a family. Got {max_distortion} with "
+            f"{problem.family.name!r}; state it in the unit of the column."
+        )
+    if isinstance(problem.family, AnyShape) and problem.family.log and other.get("bin") is not None:
+        raise ProblemError("bins of one width are for an absolute tolerance; ask for a risk or a distortion instead.")
+    if max_distortion is not None and not isinstance(max_distortion, Relative):
+        max_distortion = positive(max_distortion, "the largest allowed distortion")
+    inner = None if max_distortion is None else problem.measure.inner(max_distortion)
+    return target(max_distortion=inner, **other)
+
+
+def _in_its_terms(error: TargetError, problem: Problem) -> TargetError:
+    """A target that is out of reach, with distortions as the problem states them."""
+    measure = problem.measure
+    if not isinstance(error, HidesNothingError) or not isinstance(problem.family, AnyShape):
+        return error
+    return HidesNothingError(measure.stated(error.goal), measure.stated(error.least), share=measure.kind == "relative")
+
+
+def tolerated(problem: Problem, tolerance: float) -> float:
+    """A tolerance as people state it, in the unit of the parameter."""
+    if not isinstance(problem.closeness, Relative):
+        return tolerance
+    assert isinstance(problem.family, AnyShape)
+    return problem.family.tolerated(Relative(tolerance))
+
+
+def check_range(value: Any, problem: Problem) -> tuple[float, float]:
+    """A range of attackers' tolerances that holds the problem's own; shares where that is one."""
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise ProblemError(f"the range of tolerances must be a pair (lowest, highest). Got {value!r}.")
-    low, high = (positive(end, "a tolerance to be robust to") for end in value)
+    closeness = problem.closeness
+    tolerance = closeness.share if isinstance(closeness, Relative) else closeness
+    if any(isinstance(end, Relative) for end in value) and not isinstance(closeness, Relative):
+        raise ProblemError("the range of tolerances must be in the unit of the statistic, as the tolerance is.")
+    plain = (end.share if isinstance(end, Relative) else end for end in value)
+    low, high = (positive(end, "a tolerance to be robust to") for end in plain)
     if not low <= tolerance * (1 + 1e-12) or not tolerance <= high * (1 + 1e-12):
         raise ProblemError(
             f"the range of tolerances must hold the problem's own, {tolerance:g}. Got {low:g} to {high:g}; widen the "
@@ -475,15 +607,23 @@ def check_range(value: Any, tolerance: float) -> tuple[float, float]:
     return low, max(high, tolerance)
 
 
-def limits(problem: Problem, *, max_risk: float | None = None, max_distortion: float | None = None) -> Limits:
+def limits(
+    problem: Problem, *, max_risk: float | None = None, max_distortion: float | Relative | None = None
+) -> Limits:
     """What no mechanism can beat: the least distortion for a risk, or the least risk for a distortion."""
-    goal = target(max_risk=max_risk, max_distortion=max_distortion)
-    constant = gamma(problem)
+    goal = _goal(problem, max_risk=max_risk, max_distortion=max_distortion)
+    constant, measure = gamma(problem), problem.measure
     if isinstance(goal, MaxDistortion):
-        bound = least_risk(constant, problem.tolerance, goal.value)
-        return Limits(gamma=constant, lower_bound=bound, bound_on="risk", distance=problem.distance)
-    bound = least_distortion(constant, problem.tolerance, goal.value)
-    return Limits(gamma=constant, lower_bound=bound, bound_on="distortion", distance=problem.distance)
+        bound, what = limit_on_risk(problem, constant, goal.value), "risk"
+    else:
+        bound, what = limit_on_distortion(problem, constant, goal.value), "distortion"
+    return Limits(
+        gamma=constant,
+        lower_bound=bound,
+        bound_on=what,
+        distance=problem.distance,
+        distortion_kind=measure.kind if isinstance(problem.family, AnyShape) else None,
+    )
 
 
 def simulate(

@@ -85,11 +85,11 @@ def _grouped(problem: Problem, mechanism: Mechanism, trials: int, rng: Generator
     Scoring on the draws it was learnt from would flatter the attacker.
     """
     learnt = problem.sample(int(np.clip(trials, *_LEARN)), rng)
-    releases, values = _learn(problem, _keys(problem, mechanism, learnt, rng), problem.secret_of(learnt))
+    releases, values = _learn(problem, _keys(problem, mechanism, learnt, rng), problem.position_of(learnt))
     hits = 0
     for start in range(0, trials, _LEARN[1]):
         fresh = problem.sample(min(_LEARN[1], trials - start), rng)
-        keys, secrets = _keys(problem, mechanism, fresh, rng), problem.secret_of(fresh)
+        keys, secrets = _keys(problem, mechanism, fresh, rng), problem.position_of(fresh)
         at = np.minimum(np.searchsorted(releases, keys), len(releases) - 1)
         hits += int(((releases[at] == keys) & (np.abs(values[at] - secrets) <= problem.tolerance)).sum())
     return hits
@@ -129,13 +129,13 @@ def _by_fibre(problem: Problem, mechanism: Mechanism, trials: int, rng: Generato
         released = {name: np.asarray(value) for name, value in _release(mechanism, params, rng).items()}
         fibre = mechanism.fibre(released, core, _NODES)
         guess = _best_guess(problem, fibre)
-        hits += int((np.abs(guess - problem.secret_of(params)) <= problem.tolerance * (1 + 1e-9)).sum())
+        hits += int((np.abs(guess - problem.position_of(params)) <= problem.tolerance * (1 + 1e-9)).sum())
     return hits
 
 
 def _best_guess(problem: Problem, fibre: Fibre) -> Array:
     """Middle of the best window of length 2 eps in each posterior."""
-    secret = problem.secret_of(fibre.points)
+    secret = problem.position_of(fibre.points)
     mass = np.broadcast_to(problem.prior.density(fibre.points), secret.shape) * fibre.weight
     rising = secret[:, -1] >= secret[:, 0]
     secret = np.where(rising[:, None], secret, secret[:, ::-1])

@@ -35,6 +35,10 @@ def spelled(form, name="mean"):
     if not tilde:
         return head
     function = call.partition("(")[0]
+    if function == "log":  # uniform in the logarithm, so above 0
+        return f"{name}=1:100~log"
+    if function == "slope":
+        return f"{name}=1:100~slope(0.5)"
     if function == "between":
         return f"{head}~between(20,80,0.9)"
     return f"{head}~{NUMBERS[function]}" if function == "NAME" else f"{head}~{function}({NUMBERS[function]})"
@@ -77,7 +81,6 @@ def test_the_list_and_the_documents_say_the_same(cli):
         ("1 000", "write 1000,"),
         ("1\u00a0000", "write 1000,"),
         ("40k", "write 40000"),
-        ("20%", "write 0.2 for a share, or a number in the unit of the statistic"),
         ("1,2,3", "write it with a decimal point"),
     ],
 )
@@ -88,6 +91,16 @@ def test_other_ways_to_write_a_number_say_how(cli, text, words):
         code, out, err = cli("plan", "--family", "location", *options)
         assert (code, out) == (2, "")
         assert words in err
+
+
+def test_a_share_where_a_number_is_meant_says_how(cli):
+    asked = ("--family", "location", "--prior", "mean=0.5:100.5", "--secret", "mean")
+    code, out, err = cli("plan", *asked, "--tolerance", "20%", "--max-risk", "0.5")
+    assert (code, out) == (2, "")
+    assert "a relative tolerance is for a problem without a family" in err
+    code, out, err = cli("plan", *asked, "--tolerance", "1", "--max-risk", "20%")
+    assert (code, out) == (2, "")
+    assert "write 0.2 for a share" in err
 
 
 @given(st.floats(-1e12, 1e12), st.sampled_from([",", ".", " ", "'"]), st.sampled_from([",", "."]))
@@ -129,7 +142,7 @@ def test_other_ways_to_write_a_prior_say_how(cli, prior, words):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--secret", "median"), "write quantile:0.5"),
+        (("--secret", "maximum"), "write max"),
         (("--secret", "q95"), "write quantile:0.95"),
         (("--secret", "p5"), "write quantile:0.05"),
         (("--secret", "average"), "write mean"),
@@ -138,7 +151,7 @@ def test_other_ways_to_write_a_prior_say_how(cli, prior, words):
         (("--known", "min=0,5"), "write decimals with a point"),
         (("--known", "atoms=0,5"), "several atoms or heaps with '/'"),
         (("--family", "lognormal"), "there is no family 'lognormal'"),
-        (("--family", "pareto"), "use 'location'"),
+        (("--family", "pareto"), "A column of any shape needs none: leave out --family"),
     ],
 )
 def test_other_wishes_say_how(cli, options, words):
@@ -153,7 +166,10 @@ def test_other_wishes_say_how(cli, options, words):
 def test_what_is_missing_says_where_to_look(cli):
     code, _, err = cli("plan")
     assert code == 2
-    assert "Missing option '--family'. 'statveil plan --help' shows" in err
+    assert "Missing option '--secret'. 'statveil plan --help' shows" in err
+    code, _, err = cli("plan", *ASKED)
+    assert code == 2
+    assert "what outsiders believe of the mean is missing" in err
     code, _, err = cli("plan", "--family", "location", *ASKED)
     assert code == 2
     assert "a range such as mean=LO:HI" in err

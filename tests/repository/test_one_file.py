@@ -45,8 +45,8 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(400)
 @dataclass(frozen=True, slots=True)
 class TrimmedMean(Secret):
     share: float = 0.1
-    kind: ClassVar[str] = "trimmed-mean"
-    doc: ClassVar[str] = "the mean without a share A of the rows at each end, written trimmed-mean:0.1"
+    kind: ClassVar[str] = "clipped-mean"
+    doc: ClassVar[str] = "the mean without a share A of the rows at each end, written clipped-mean:0.1"
     argument: ClassVar[str] = "A"
 
     def of(self, family, params):
@@ -67,7 +67,7 @@ class TrimmedMean(Secret):
 
     @property
     def label(self):
-        return f"trimmed-mean:{self.share!r}"
+        return f"clipped-mean:{self.share!r}"
 
     @classmethod
     def parse(cls, argument, number):
@@ -219,7 +219,7 @@ def loaded(folder, name: str, text: str):
 @pytest.fixture
 def trimmed(tmp_path):
     yield loaded(tmp_path, "trimmed", TRIMMED).TrimmedMean
-    del SECRETS["trimmed-mean"]
+    del SECRETS["clipped-mean"]
 
 
 @pytest.fixture
@@ -267,7 +267,7 @@ def test_a_secret_in_one_file_has_the_closed_forms_of_its_linear_form(trimmed):
 
 
 def test_a_secret_in_one_file_is_planned_released_and_audited(trimmed):
-    secret = secret_from_text("trimmed-mean:0.1", lambda text, what: float(text))
+    secret = secret_from_text("clipped-mean:0.1", lambda text, what: float(text))
     assert secret == trimmed(0.1)
     plan = sv.plan(gaussian(secret), max_risk=0.3)
     assert sv.Plan.from_json(plan.to_json()) == plan
@@ -431,7 +431,7 @@ def test_a_family_a_secret_a_mode_and_an_attacker_work_together_and_by_name(lapl
     prior = sv.Box(loc=(0, 200), scale=(1, 21))
     problem = sv.Problem(family=laplace(), prior=prior, secret=trimmed(0.1), tolerance=2.0)
     plan = sv.plan(problem, max_risk=0.3)
-    assert (plan.problem.family.name, plan.problem.secret.label, plan.mode) == ("laplace", "trimmed-mean:0.1", "tenths")
+    assert (plan.problem.family.name, plan.problem.secret.label, plan.mode) == ("laplace", "clipped-mean:0.1", "tenths")
     file = tmp_path / "plan.json"
     file.write_text(json.dumps(plan.to_json()))
     again = sv.Plan.from_json(json.loads(file.read_text()))

@@ -12,7 +12,8 @@ from statveil.problem.prior import Simplex
 from statveil.problem.problem import Problem
 from statveil.theory.comb_layout import longest_class
 from statveil.theory.risk.combs import polygon_comb_extent, polygon_comb_risk, range_comb_risk, simplex_comb_risk
-from statveil.theory.risk.one_dimensional import comb_axis_risk
+from statveil.theory.risk.log_slope import class_slope, log_slope_combs
+from statveil.theory.risk.one_dimensional import comb_axis_risk, packed_risk
 from statveil.theory.risk.parallel import comb_density_risk
 
 __all__: list[str] = []
@@ -23,7 +24,21 @@ _COMB_MARGIN = 5e-6
 
 @accounted_risk.register
 def _(mechanism: Comb, problem: Problem, eps: float, quick: bool) -> Risk:
+    if mechanism.packed:
+        return _packed(problem, mechanism, hit_window(problem, mechanism.direction, eps))
     return Risk(value=_comb_risk(problem, mechanism, eps, quick), kind=kind_of(problem))
+
+
+def _packed(problem: Problem, mechanism: Comb, window: float) -> Risk:
+    """Combs laid from the dense end of one belief, or of a class of them."""
+    axis = only_axis(problem, mechanism)
+    slope = None if axis is None else class_slope(axis)
+    if axis is None or not (axis.falling or slope is not None):
+        raise ProblemError("packed combs are for one belief that only falls, or for a class of them.")
+    blocks = mechanism.layout(axis.width)
+    if slope is not None:
+        return Risk(value=log_slope_combs(axis, slope, blocks, window), kind="upper bound")
+    return Risk(value=packed_risk(axis, blocks, window), kind="exact")
 
 
 def _comb_risk(problem: Problem, mechanism: Comb, eps: float, quick: bool) -> float:
@@ -75,6 +90,9 @@ def _(mechanism: Comb, problem: Problem) -> float:
     assert isinstance(problem.family, LocationScale)
     unit = float(problem.family.length(mechanism.direction))
     axis = only_axis(problem, mechanism)
+    if mechanism.packed:
+        assert axis is not None
+        return 0.5 * unit * min(mechanism.extent, axis.width)
     if axis is not None:
         low, high = _ends(problem, axis)
         return 0.5 * unit * longest_class(high - low, high - low, *combs)

@@ -15,6 +15,7 @@ from statveil.problem.problem import Problem
 from statveil.rounding import tolerant_floor
 from statveil.theory.bins import Bins
 from statveil.theory.risk.lipschitz import constants, lipschitz_line_risk, lipschitz_risk
+from statveil.theory.risk.log_slope import class_slope, log_slope_risk
 from statveil.theory.risk.one_dimensional import comb_risk, interval_risk, simplex_risk, teeth
 from statveil.theory.risk.parallel import density_risk
 from statveil.theory.risk.polygon import Polygon, box_risk, longest_piece, polygon_risk
@@ -38,14 +39,16 @@ def _one_dimensional(axis: Axis, mechanism: Interval, window: float, quick: bool
     if not axis.exact:
         if mechanism.step is not None:
             raise ProblemError(
-                "a known step together with a Lipschitz prior is not accounted for; state a density or a plain range."
+                "a known step together with a class of beliefs is not accounted for; state a density or a plain range."
             )
         if bins.low > axis.low or bins.high < axis.high:
             raise ProblemError(
                 "no bound is known for a Lipschitz prior whose range is cut by low < high; state a range on one side."
             )
-        return Risk(value=lipschitz_risk(axis, bins, window), kind="upper bound")
-    kind = "exact" if axis.flat else "numerical"
+        slope = class_slope(axis)
+        bound = lipschitz_risk(axis, bins, window) if slope is None else log_slope_risk(axis, slope, bins, window)
+        return Risk(value=bound, kind="upper bound")
+    kind = "exact" if axis.flat or axis.falling else "numerical"
     if mechanism.step is not None:
         return Risk(value=comb_risk(axis, bins, mechanism.step, window), kind=kind)
     return Risk(value=interval_risk(axis, bins, window, quick=quick), kind=kind)

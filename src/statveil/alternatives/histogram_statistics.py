@@ -59,6 +59,10 @@ class HistogramNumbers:
     edges: Array
 
     @property
+    def rows(self) -> int:
+        return round(float(self.counts.sum()))
+
+    @property
     def mean(self) -> float:
         return histogram_mean(self.counts, self.edges)
 

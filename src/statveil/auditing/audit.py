@@ -25,6 +25,7 @@ from statveil.errors import ProblemError, TableError, unknown_name
 from statveil.numbers import number
 from statveil.planning import Plan
 from statveil.problem.structure import Structure
+from statveil.problem.tolerance import Relative
 from statveil.spoken import Progress, Spoken
 from statveil.tables.blocks import Array
 from statveil.tables.record import read_record, shuffled_by
@@ -109,6 +110,7 @@ class Audit(Spoken):
     column: str | None = None
     secret: str = ""
     tolerance: float = 0.0
+    tolerance_kind: str = "absolute"
 
     @property
     def leaks(self) -> bool:
@@ -135,6 +137,7 @@ class Audit(Spoken):
             "column": self.column,
             "secret": self.secret,
             "tolerance": self.tolerance,
+            **({"tolerance_kind": self.tolerance_kind} if self.tolerance_kind != "absolute" else {}),
             "findings": [finding.to_json() for finding in self.findings],
             "distances": self.distances,
             "assumed": self.assumed,
@@ -240,6 +243,7 @@ def audit(
         for attacker, score, ends_of in zip(useful, scores, ends, strict=True)
     ]
     rank = {"leaks": 0, "undecided": 1, "holds": 2}
+    closeness = plan.problem.closeness
     return Audit(
         findings=tuple(sorted(found, key=lambda finding: (rank[finding.verdict], -finding.rate))),
         distances={"released_statistic": released_statistic(view), **distances(plan, before, after)},
@@ -249,7 +253,8 @@ def audit(
         rows=game.size,
         column=None if column is None else str(column),
         secret=plan.problem.secret.label,
-        tolerance=plan.problem.tolerance,
+        tolerance=closeness.share if isinstance(closeness, Relative) else closeness,
+        tolerance_kind="relative" if isinstance(closeness, Relative) else "absolute",
     )
 
 
@@ -388,6 +393,6 @@ def _finding(
         claimed=plan.risk,
         verdict=verdict,
         says=says,
-        share=None if here is None else here.best(plan.problem.tolerance)[1],
+        share=None if here is None else here.on(plan.problem).best(plan.problem.tolerance)[1],
         interval=None if here is None else here.interval,
     )

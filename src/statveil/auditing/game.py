@@ -89,12 +89,13 @@ class Game:
         """
         for _ in range(trials):
             view, truth = self._trial()
-            tolerance = view.plan.problem.tolerance
+            problem = view.plan.problem
+            tolerance, there = problem.tolerance, float(problem.position(truth))
             for attacker in self.attackers:
                 found = attacker.attack(view) if attacker.applies(view) else None
                 if found is not None:
-                    guess, _share = found.best(tolerance)
-                    self.hits[attacker.name] += abs(guess - truth) <= tolerance * (1 + 1e-9)
+                    guess, _share = found.on(problem).best(tolerance)
+                    self.hits[attacker.name] += abs(guess - there) <= tolerance * (1 + 1e-9)
             progress(1)
         self.trials += trials
         return [Score(attacker=name, hits=hits, trials=self.trials) for name, hits in self.hits.items()]

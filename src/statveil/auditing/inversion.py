@@ -11,6 +11,7 @@ from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View
 from statveil.errors import StatveilError
 from statveil.problem.column_numbers import InMemory
+from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box
@@ -85,8 +86,10 @@ def _released(view: View) -> dict[str, float]:
         drawn = _drawn_from(view, problem.family)
         if drawn is not None:
             return drawn
-    measured = measure(blocks_of(view.column))
-    return estimate(problem, measured, _level(view))
+    level = _level(view)
+    if isinstance(problem.family, AnyShape):  # the middle of the class that was released
+        return estimate(problem, None, level / problem.family.shrunk(view.plan.distortion))
+    return estimate(problem, measure(blocks_of(view.column)), level)
 
 
 def _drawn_from(view: View, family: LocationScale) -> dict[str, float] | None:
@@ -152,9 +155,12 @@ def _inverted(view: View, nodes: int) -> Inversion | None:
     density = problem.prior.density(points) if isinstance(problem.prior, Box) else np.ones(len(weight))
     weights = weight * np.broadcast_to(density, weight.shape)
     secrets = np.asarray(problem.secret_of(points), dtype=np.float64)
-    moved = abs(float(problem.secret_of(found)[0] - problem.secret_of(released)[0]))
-    if not moved <= problem.tolerance + plan.distortion / plan.gamma:
+    moved = abs(float(problem.position_of(found)[0] - problem.position_of(released)[0]))
+    if not moved <= problem.tolerance + problem.measure.of_plan(plan.distortion) / plan.gamma:
         return None  # far from every bin: no release under this plan
+    if len(secrets) > 1 and secrets[0] > secrets[-1]:  # from the lowest on, whichever way the parameter goes
+        secrets, weights = secrets[::-1], weights[::-1]
+        points = {name: value[::-1] for name, value in points.items()}
     factor, offset = _maps(view, points)
     return Inversion(secrets=secrets, weights=weights, points=points, factor=factor, offset=offset)
 
@@ -165,7 +171,11 @@ def _maps(view: View, points: dict[str, Array]) -> tuple[Array | None, Array | N
     if not view.mode.near_line or not isinstance(family, LocationScale):
         return None, None
     secret, statistic = plan.problem.secret, _level(view)
-    levels, rate = np.asarray(secret.anchor.of(family, points), dtype=np.float64), secret.shift_rate(family)
+    rate = secret.shift_rate(family)
+    if isinstance(family, AnyShape):
+        levels = family.value(points)
+    else:
+        levels = np.asarray(secret.anchor.of(family, points), dtype=np.float64)
     if not view.mode.stretches:
         return np.ones(len(levels)), (statistic - levels) / rate
     about = view.mode.fixed_point(plan.problem)
@@ -173,6 +183,9 @@ def _maps(view: View, points: dict[str, Array]) -> tuple[Array | None, Array | N
         if about is not None:
             factor = (statistic - rate * about) / (levels - rate * about)
             return factor, about - factor * about
+        if isinstance(family, AnyShape):
+            factor = statistic / levels
+            return factor, secret.centre(InMemory(view.column[np.isfinite(view.column)])) * (1 - factor)
         released = _released(view)
         factor = float(family.scale(released)) / np.asarray(family.scale(points), dtype=np.float64)
         if not rate:

@@ -243,6 +243,6 @@ def captured(view: View, found: Inversion, codes: Codes) -> tuple[Posterior, flo
     column = view.column.copy()
     column[finite] = original
     guess = released_statistic(replace(view, column=column))
-    near = np.exp(-0.5 * ((found.secrets - guess) / (0.3 * view.plan.problem.tolerance)) ** 2)
+    near = np.exp(-0.5 * ((found.secrets - guess) / (0.3 * view.plan.problem.within(guess))) ** 2)
     posterior = found.posterior(near)
     return None if posterior is None else (posterior, (pure - by_chance) / spread)

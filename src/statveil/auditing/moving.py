@@ -9,6 +9,7 @@ and all its structure, is the very one that is released.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -16,8 +17,12 @@ from numpy.random import Generator
 
 from statveil.errors import StatveilError
 from statveil.planning import Plan
+from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box
+from statveil.problem.priors.flat import Flat
+from statveil.problem.priors.log_uniform import LogUniform
+from statveil.problem.problem import Problem
 from statveil.problem.structure import Structure
 
 __all__ = ["can_move", "moved", "moved_onto"]
@@ -26,12 +31,50 @@ __all__ = ["can_move", "moved", "moved_onto"]
 def can_move(plan: Plan) -> bool:
     """Whether the plan has a form in other units: flat beliefs about location and scale, bins of a linear form."""
     box, family = plan.problem.prior, plan.problem.family
+    if isinstance(family, AnyShape):
+        return _orbit_moves(plan, family)
     return (
         isinstance(family, LocationScale)
         and isinstance(box, Box)
         and all(axis.flat or axis.known for axis in box.axes.values())
         and plan.mechanism.rescaled(1.0, 0.0, dict.fromkeys(box.axes, 0.0)) is not None
         and plan.problem.secret.linear(family) is not None
+    )
+
+
+def _orbit_moves(plan: Plan, family: AnyShape) -> bool:
+    """Without a family: a plain range moves with the unit; in logarithms no other unit but a multiple is a move."""
+    if plan.mechanism.rescaled(1.0, 0.0, {family.parameter: 0.0}) is None:
+        return False
+    if not family.log:
+        return family.belief.flat and not family.widened
+    return isinstance(family.belief, Flat | LogUniform) and not family.about and plan.problem.known.spacing is None
+
+
+def _moved_orbit(plan: Plan, family: AnyShape, factor: float, offset: float, structure: bool) -> Plan:
+    """The plan without a family for the column factor x + offset."""
+    problem, rate = plan.problem, plan.problem.secret.per_shift or 0.0
+    low, high = (factor * end + rate * offset for end in (family.belief.low, family.belief.high))
+    start = family.sign * math.log(factor) if family.log else rate * offset
+    mechanism = plan.mechanism.rescaled(1.0 if family.log else factor, offset, {family.parameter: start})
+    assert mechanism is not None
+    absolute = problem.measure.kind == "absolute"
+    return replace(
+        plan,
+        problem=Problem(
+            secret=problem.secret,
+            prior=type(family.belief)(low, high),  # type: ignore[call-arg]  # Flat and LogUniform have no more
+            tolerance=problem.closeness if family.log else factor * problem.tolerance,
+            known=_structure(problem.known, factor, offset) if structure else problem.known,
+        ),
+        mechanism=mechanism,
+        distortion=plan.distortion * (factor if absolute else 1.0),
+        lower_bound=plan.lower_bound * (factor if absolute else 1.0),
+        optimum=None,
+        optimum_kind=None,
+        certificate=None,
+        robust_to=None,
+        robust_risk=None,
     )
 
 
@@ -46,6 +89,8 @@ def moved(plan: Plan, factor: float, offset: float, *, structure: bool = True) -
     """
     problem, family = plan.problem, plan.problem.family
     assert isinstance(family, LocationScale)
+    if isinstance(family, AnyShape):
+        return _moved_orbit(plan, family, factor, offset, structure)
     start = {param.name: offset * family.shift.get(param.name, 0.0) for param in family.params}
     axes = {
         name: factor * axis.low + start[name]
@@ -109,8 +154,10 @@ def moved_onto(plan: Plan, *, statistic: float, mean: float, spread: float, rng:
         if about is not None:
             factor = (statistic - rate * about) / (wanted - rate * about)
             return moved(plan, factor, about * (1 - factor)) if np.isfinite(factor) and factor > 0 else None
+        if isinstance(family, AnyShape) and (family.log or not rate):
+            return moved(plan, statistic / wanted, 0.0)
         free = set(family.scale_form) & set(problem.box.free)
-        deviation = float(family.std(drawn))
+        deviation = float(family.std(drawn)) if free else 0.0
         factor = spread / deviation if free and deviation > 0 and spread > 0 else 1.0
         if not rate:
             factor = statistic / wanted
@@ -128,7 +175,7 @@ def _pinned(plan: Plan) -> float | None:
         return known.fixed_points[0]
     if (bound := plan.release_mode.fixed_point(plan.problem)) is not None:
         return bound
-    return 0.0 if not family.shift else None
+    return 0.0 if not family.shift and not family.shapeless else None
 
 
 def _corners(plan: Plan) -> list[dict[str, float]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from statveil.problem.problem import Problem
 from statveil.tables.blocks import Array
 
 __all__ = ["Posterior"]
@@ -44,6 +45,10 @@ class Posterior:
         share = total[stop] - total[:-1]
         first = int(np.argmax(share))
         return 0.5 * float(self.points[first] + self.points[stop[first] - 1]), float(min(1.0, share[first]))
+
+    def on(self, problem: Problem) -> Posterior:
+        """The same on the scale on which a hit is two tolerances long, where guesses are made and judged."""
+        return Posterior.of(problem.position(self.points), self.weights) or self
 
     @property
     def interval(self) -> tuple[float, float]:

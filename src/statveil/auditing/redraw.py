@@ -12,11 +12,13 @@ from numpy.random import Generator
 from statveil.auditing.sampling import Places, in_order, runs
 from statveil.modes import known_point
 from statveil.problem.column_numbers import InMemory
+from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.problem import Problem
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, blocks_of
+from statveil.tables.estimate import anchor_of
 from statveil.tables.maps.unit import prepare_unit
 
 __all__ = ["arranged", "redrawn"]
@@ -45,11 +47,14 @@ def redrawn(problem: Problem, column: Array, known: Structure, rng: Generator) -
 def _moved(problem: Problem, family: LocationScale, values: Array, drawn: dict[str, float], known: Structure) -> Array:
     """Shift, scale about a known point, or both, until the rows have the drawn parameters."""
     anchor, rate = problem.secret.anchor, problem.secret.shift_rate(family)
-    wanted, level = float(anchor.of(family, drawn)), anchor.of_column(InMemory(values), family)
+    wanted, level = anchor_of(problem, drawn), anchor.of_column(InMemory(values), family)
     about = known_point(problem, known)  # a redrawn table must keep it
     if about is not None:
         here = level - rate * about
         return about + (values - about) * ((wanted - rate * about) / here if here else 1.0)
+    if isinstance(family, AnyShape) and not rate:
+        centre = anchor.centre(InMemory(values))
+        return centre + (values - centre) * (wanted / level if level else 1.0)
     if not rate:
         return float(family.mean(drawn)) + (values - float(values.mean())) * (wanted / level if level else 1.0)
     uncertain, spread = set(family.scale_form) & set(problem.box.free), float(values.std())

@@ -9,6 +9,7 @@ from statveil.auditing.tables import AuditTable
 from statveil.auditing.view import View
 from statveil.errors import StatveilError, TableError
 from statveil.planning import Plan
+from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.families.categorical import Categorical
 from statveil.tables.blocks import blocks_of
 from statveil.tables.estimate import estimate, shares_of
@@ -24,11 +25,13 @@ def check_is_release(plan: Plan, original: AuditTable, released: AuditTable) -> 
     try:
         params = _parameters(plan, original, before)
         plan.check(params)
-        wanted = plan.problem.secret_of(plan.mechanism.possible(params))
+        wanted = plan.released_secret(plan.mechanism.possible(params))
     except StatveilError as error:
         raise TableError(f"the original cannot be released under this plan: {error}") from None
     # what rounding to digits, whole rows or units, and a model's own discreteness may take away
     slack = 0.05 * plan.distortion / plan.gamma + 1.5 * (plan.problem.known.step or 1.0) / rows
+    if isinstance(plan.problem.family, AnyShape):
+        slack = 0.1 * plan.largest_move + 1.5 * (plan.problem.known.step or 0.0) * (plan.problem.secret.per_shift or 1)
     if plan.release_mode.of_model:
         order = np.argsort(original.column, kind="stable")
         sorted_alike = np.diff(released.column[order])[np.diff(original.column[order]) > 0]

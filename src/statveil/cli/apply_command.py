@@ -9,13 +9,20 @@ from statveil.cli.parsing import parse_point
 from statveil.cli.terminal import echo
 from statveil.errors import ProblemError
 from statveil.plan_file import load_plan
+from statveil.problem.families.any_shape import AnyShape
+from statveil.problem.orbit import VALUE
 
 __all__ = ["command"]
 
 
 @click.command("apply", cls=Once)
 @click.argument("plan_file", metavar="PLAN")
-@click.option("--at", required=True, metavar="NAME=X,...", help="The parameter, as in mu=103,sigma=7.")
+@click.option(
+    "--at",
+    required=True,
+    metavar="NAME=X,...",
+    help="The parameter, as in mu=103,sigma=7; without a family the statistic, as in value=103.",
+)
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="For a randomised plan: must stay secret.")
 @json_option
 def command(plan_file: str, at: str, seed: int | None, as_json: bool) -> None:
@@ -28,7 +35,8 @@ def command(plan_file: str, at: str, seed: int | None, as_json: bool) -> None:
             "column ('statveil release' draws its own)."
         )
     done = plan.apply(point, secret_seed=seed)
-    released = {name: float(value) for name, value in done.released.items()}
+    alone = isinstance(plan.problem.family, AnyShape)  # the statistic is all there is
+    released = {VALUE: float(done.secret)} if alone else {n: float(value) for n, value in done.released.items()}
     if as_json:
         echo_json({"released": released, "secret": float(done.secret)})
         return

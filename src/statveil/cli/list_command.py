@@ -20,6 +20,8 @@ PRIORS = {
     "NAME=LO:HI~lognormal(M,S)": "mean and standard deviation of the logarithm, cut to the range",
     "NAME=LO:HI~exponential(S)": "mean, cut to the range",
     "NAME=LO:HI~NAME(...)": "any continuous distribution of SciPy with its arguments, cut to the range",
+    "NAME=LO:HI~log": "every factor of the range equally likely",
+    "NAME=LO:HI~slope(L)": "any belief whose log-density changes by at most L per unit of the logarithm",
     "NAME=LO:HI~lipschitz(FLOOR,L)": "any density above FLOOR that changes by at most L per unit",
 }
 """How to write what outsiders believe."""
@@ -47,6 +49,9 @@ def command(as_json: bool) -> None:
             }
         )
         return
+    follow = [kind for kind, cls in SECRETS.items() if cls.portable and cls.examples()[0].per_shift is not None]
+    echo("No family: a column of any shape, the prior on the statistic itself, as in --prior 100:250")
+    echo(f"  {', '.join(sorted(follow))}\n")
     echo("Families (parameters; secrets; distances)")
     for name, family in families.items():
         names = "one share per category" if name == "categorical" else ", ".join(p.name for p in family.params)
@@ -58,4 +63,5 @@ def command(as_json: bool) -> None:
     echo("\nPriors (what outsiders believe of this very column's own parameters; never taken from the data)")
     for form, doc in PRIORS.items():
         echo(f"  {form:<31} {doc}")
+    echo("Without a family the same without NAME=, as in 100:250~log or between(100,250,0.9).")
     echo("Numbers have a decimal point and no marks between thousands: 40000.5")

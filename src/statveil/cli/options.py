@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 import click
 
 from statveil import problem as _problem  # noqa: F401  (fills the registries)
-from statveil.cli.parsing import parse_family, parse_known, parse_priors, parse_secret
+from statveil.cli.parsing import parse_amount, parse_family, parse_known, parse_priors, parse_secret
 from statveil.cli.terminal import echo
+from statveil.errors import ProblemError
 from statveil.problem.problem import Problem
 from statveil.problem.secret import spellings
 
@@ -35,7 +36,12 @@ class Once(click.Command):
 
 
 _PROBLEM = (
-    click.option("--family", required=True, metavar="NAME", help="Family of the column; 'statveil list' shows them."),
+    click.option(
+        "--family",
+        metavar="NAME",
+        help="Family of the column; 'statveil list' shows them. Left out: any shape, and the prior is on the statistic "
+        "itself.",
+    ),
     click.option("--trials-per-draw", "trials", type=int, metavar="N", help="Trials behind each count (binomial)."),
     click.option("--categories", type=int, metavar="C", help="Number of categories (categorical)."),
     click.option("--labels", metavar="A,B,C", help="Labels of the categories (categorical)."),
@@ -43,14 +49,19 @@ _PROBLEM = (
         "--prior",
         "priors",
         multiple=True,
-        metavar="NAME=LO:HI",
-        help="What outsiders believe of a parameter of this very column (its own rows, not a population that they were "
-        "drawn from); once per parameter. NAME=X: known. NAME~between(A,B,0.9): 90 % sure. NAME=LO:HI~normal(M,S): a "
-        "density, also lognormal(M,S), exponential(S) and SciPy's. NAME=LO:HI~lipschitz(FLOOR,L): only constants.",
+        metavar="LO:HI",
+        help="What outsiders believe of the statistic of this very column (its own rows, not a population that they "
+        "were drawn from). LO:HI~log: every factor equally likely. between(A,B,0.9): 90 % sure. LO:HI~normal(M,S): a "
+        "density, also lognormal(M,S), exponential(S) and SciPy's. LO:HI~slope(L): only how fast it changes. With a "
+        "family once per parameter, as NAME=LO:HI, NAME=X (known), NAME~between(A,B,0.9), "
+        "NAME=LO:HI~lipschitz(FLOOR,L) and so on.",
     ),
     click.option("--secret", required=True, metavar="S", help=f"{', '.join(spellings()[:-1])}, or {spellings()[-1]}."),
     click.option(
-        "--tolerance", required=True, metavar="E", help="A guess within E, in the unit of the statistic, is a hit."
+        "--tolerance",
+        required=True,
+        metavar="E",
+        help="A guess within E, in the unit of the statistic or as a share (5%), is a hit.",
     ),
     click.option("--distance", metavar="D", help="w1 (default), or tv for discrete families."),
     click.option("--known", metavar="K", help='Public structure, as in "min=0,step=1,heaps=5,atoms=0".'),
@@ -84,20 +95,16 @@ def json_option(command: Command) -> Command:
 
 def problem_from(options: dict[str, Any]) -> Problem:
     """The problem that the options state; takes them out of ``options``."""
-    from statveil.cli.parsing import parse_number
-
-    family = parse_family(
-        options.pop("family"),
-        trials=options.pop("trials"),
-        categories=options.pop("categories"),
-        labels=options.pop("labels"),
-    )
-    prior = parse_priors(options.pop("priors"))
-    secret, tolerance = parse_secret(options.pop("secret")), parse_number(options.pop("tolerance"), "the tolerance")
+    name = options.pop("family")
+    settings = {key: options.pop(key) for key in ("trials", "categories", "labels")}
+    if name is None and any(value is not None for value in settings.values()):
+        raise ProblemError("--trials-per-draw, --categories and --labels are for a family; name it with --family.")
+    family = None if name is None else parse_family(name, **settings)
+    prior = parse_priors(options.pop("priors"), named=family is not None)
+    secret, tolerance = parse_secret(options.pop("secret")), parse_amount(options.pop("tolerance"), "the tolerance")
     known, distance = parse_known(options.pop("known")), options.pop("distance") or ""
-    if prior is None:
-        return Problem(family=family, secret=secret, tolerance=tolerance, known=known, distance=distance)
-    return Problem(family=family, prior=prior, secret=secret, tolerance=tolerance, known=known, distance=distance)
+    given = {} if prior is None else {"prior": prior}
+    return Problem(family=family, secret=secret, tolerance=tolerance, known=known, distance=distance, **given)
 
 
 def echo_json(value: dict[str, Any]) -> None:

@@ -11,16 +11,21 @@ from statveil.problem.axis import Axis
 from statveil.problem.families.binomial import Binomial
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.family import FAMILIES, Family
+from statveil.problem.orbit import VALUE
 from statveil.problem.prior import Box
 from statveil.problem.priors.density import Density
 from statveil.problem.priors.elicited import Elicited
 from statveil.problem.priors.flat import Flat
 from statveil.problem.priors.known import Known
 from statveil.problem.priors.lipschitz import Lipschitz
+from statveil.problem.priors.log_slope import LogSlope
+from statveil.problem.priors.log_uniform import LogUniform
 from statveil.problem.secret import Secret, secret_from_text
 from statveil.problem.structure import Structure
+from statveil.problem.tolerance import Relative
 
 __all__ = [
+    "parse_amount",
     "parse_family",
     "parse_knowledge",
     "parse_known",
@@ -32,7 +37,8 @@ __all__ = [
 ]
 
 _PRIOR_HELP = (
-    "Allowed: NAME=LO:HI, NAME=X, NAME=LO:HI~normal(M,S), NAME=LO:HI~lipschitz(FLOOR,L), NAME~between(A,B,0.9)"
+    "Allowed: NAME=LO:HI, NAME=X, NAME=LO:HI~normal(M,S), NAME=LO:HI~log, NAME=LO:HI~slope(L), "
+    "NAME=LO:HI~lipschitz(FLOOR,L), NAME~between(A,B,0.9); without a family the same without NAME="
 )
 _CALL = re.compile(r"^([A-Za-z_][A-Za-z0-9_]*)\((.*)\)$")
 
@@ -79,10 +85,12 @@ def parse_family(
     if name not in FAMILIES:
         if name in _NOT_THERE:
             raise ProblemError(
-                f"there is no family {name!r}. To hide the mean of a column of any shape use 'location', which needs "
-                f"no shape at all. Allowed: {', '.join(sorted(FAMILIES))}."
+                f"there is no family {name!r}. A column of any shape needs none: leave out --family, and give the "
+                f"prior of the statistic itself. Allowed: {', '.join(sorted(FAMILIES))}."
             )
-        meant = {"normal": "gaussian", "norm": "gaussian", "expon": "exponential", "any": "location"}.get(name, name)
+        if name == "any":
+            raise ProblemError("any shape needs no family: leave out --family, and give the prior of the statistic.")
+        meant = {"normal": "gaussian", "norm": "gaussian", "expon": "exponential"}.get(name, name)
         hint = (
             unknown_name("family", meant, sorted(FAMILIES))
             if meant == name
@@ -107,15 +115,35 @@ def parse_family(
     return FAMILIES[name]()
 
 
-def parse_priors(texts: Sequence[str]) -> Box | None:
-    """All ``--prior`` options together; ``None`` where none was given."""
+def parse_amount(text: str, what: str) -> float | Relative:
+    """A number in the unit of the column, or a share written in per cent."""
+    share = text.strip()
+    if not share.endswith("%"):
+        return parse_number(text, what)
+    return Relative(parse_number(share[:-1], f"{what} in per cent") / 100)
+
+
+def parse_priors(texts: Sequence[str], *, named: bool = True) -> Box | None:
+    """All ``--prior`` options together; ``None`` where none was given. Without a family the one prior has no name."""
     axes: dict[str, Axis] = {}
     for text in texts:
-        name, axis = _parse_prior(text)
+        name, axis = _parse_prior(text) if named or _names(text) else _parse_prior(_with_name(text))
         if name in axes:
             raise ProblemError(f"the prior of {name!r} is given twice; keep one of them.")
         axes[name] = axis
     return Box(axes) if axes else None
+
+
+def _names(text: str) -> bool:
+    """Whether a prior names a parameter."""
+    head, tilde, _ = text.partition("~")
+    return "=" in head or bool(tilde and re.fullmatch(r"\s*[A-Za-z_-][A-Za-z0-9_-]*\s*", head))
+
+
+def _with_name(text: str) -> str:
+    """The prior of the secret itself, in the form of a parameter's."""
+    whole = text.strip()
+    return f"{VALUE}~{whole.lstrip('~')}" if whole.lstrip("~").startswith("between(") else f"{VALUE}={whole}"
 
 
 def _parse_prior(text: str) -> tuple[str, Axis]:
@@ -132,7 +160,7 @@ def _parse_prior(text: str) -> tuple[str, Axis]:
         )
     if not tilde:
         return name, _parse_span(span, what, name)
-    call = _CALL.match(tail.strip())
+    call = _CALL.match(tail.strip() if tail.strip() != "log" else "log()")
     if call is None:
         raise ProblemError(f"the part after '~' in {what} must look like normal(M,S). Got {tail!r}. {_PRIOR_HELP}.")
     function = call[1]
@@ -149,6 +177,14 @@ def _parse_prior(text: str) -> tuple[str, Axis]:
     if not colon:
         raise ProblemError(f"{what} needs a range to which {function}(...) is cut. Got {text!r}. {_PRIOR_HELP}.")
     ends = parse_number(low, f"the lower end in {what}"), parse_number(high, f"the upper end in {what}")
+    if function == "log":
+        if values:
+            raise ProblemError(f"{what} must look like {name}=LO:HI~log, without arguments. Got {text!r}.")
+        return name, LogUniform(*_ordered(ends, name))
+    if function == "slope":
+        if len(values) != 1:
+            raise ProblemError(f"{what} must look like {name}=LO:HI~slope(L). Got {text!r}.")
+        return name, LogSlope(*_ordered(ends, name), *values)
     if function == "lipschitz":
         if len(values) != 2:
             raise ProblemError(f"{what} must look like {name}=LO:HI~lipschitz(FLOOR,L). Got {text!r}.")
@@ -181,19 +217,24 @@ def _ordered(ends: tuple[float, float], name: str) -> tuple[float, float]:
     return low, high
 
 
-def parse_range(text: str) -> tuple[float, float]:
-    """A range of tolerances, LO:HI."""
+def parse_range(text: str) -> tuple[float | Relative, float | Relative]:
+    """A range of tolerances, LO:HI, also in per cent."""
     low, colon, high = text.partition(":")
     if not colon:
         raise ProblemError(f"a range of tolerances is written LO:HI. Got {text!r}; write for example 1:2.")
-    ends = parse_number(low, "the lowest tolerance"), parse_number(high, "the highest tolerance")
-    if ends[0] > ends[1]:
+    if high.strip().endswith("%") and not low.strip().endswith("%"):
+        low += "%"  # 3:8 % says it once
+    ends = parse_amount(low, "the lowest tolerance"), parse_amount(high, "the highest tolerance")
+    plain = [end.share if isinstance(end, Relative) else end for end in ends]
+    if isinstance(ends[0], Relative) != isinstance(ends[1], Relative):
+        raise ProblemError(f"both tolerances must be in per cent, or neither. Got {text!r}.")
+    if plain[0] > plain[1]:
         raise ProblemError(f"the range of tolerances is reversed. Got {text!r}; write the smaller one first.")
     return ends
 
 
 def parse_secret(text: str) -> Secret:
-    """``mean``, ``std``, ``quantile:A`` or ``fraction:J``."""
+    """``mean``, ``quantile:A``, ``total:N`` and so on."""
     return secret_from_text(text, parse_number)
 
 

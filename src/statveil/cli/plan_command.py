@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from statveil.cli.options import Once, grid_options, json_option, problem_from, problem_options
-from statveil.cli.parsing import parse_number, parse_range
+from statveil.cli.parsing import parse_amount, parse_number, parse_range
 from statveil.cli.progress import line_shown
 from statveil.cli.terminal import IN_PLACE, echo
 from statveil.errors import PlanFileError
@@ -23,7 +23,7 @@ __all__ = ["command"]
 @click.command("plan", cls=Once)
 @problem_options
 @click.option("--max-risk", metavar="T", help="Least distortion with at most this risk.")
-@click.option("--max-distortion", metavar="B", help="Least risk with at most this distortion.")
+@click.option("--max-distortion", metavar="B", help="Least risk with at most this distortion, also as a share (8%).")
 @click.option("--bin", "width", metavar="S", help="The paper's mechanism with bins of this width.")
 @click.option("--slope", metavar="X", help="Force a direction (the paper's t0).")
 @click.option("--method", default="auto", metavar="M", help=f"{', '.join(('auto', *METHODS))} (default: auto).")
@@ -49,7 +49,9 @@ def command(
         made = plan(
             problem_from(options),
             max_risk=_number(max_risk, "the largest allowed risk"),
-            max_distortion=_number(max_distortion, "the largest allowed distortion"),
+            max_distortion=None
+            if max_distortion is None
+            else parse_amount(max_distortion, "the largest allowed distortion"),
             bin=_number(width, "the bin width"),
             slope=_number(slope, "the slope"),
             method=method,

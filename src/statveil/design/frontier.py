@@ -17,7 +17,7 @@ from statveil.errors import ProblemError, TargetError, unknown_name
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 from statveil.spoken import Progress, Spoken, telling
-from statveil.theory.gamma import gamma, least_risk
+from statveil.theory.gamma import gamma, limit_on_risk
 from statveil.theory.one_parameter import line
 
 __all__ = ["Frontier", "frontier"]
@@ -106,7 +106,13 @@ def frontier(
     found = _no_worse(found)
     if not found:
         raise TargetError("no mechanism of these methods is feasible; use a finer grid.")
-    return Frontier(problem=problem, points=found, lower_bound=_limit(problem, found, points))
+    bounds, measure = _limit(problem, found, points), problem.measure
+    return Frontier(
+        problem=problem,
+        points=[{**point, "distortion": measure.stated(point["distortion"])} for point in found],
+        # at least this much distortion for so low a risk: stated from below
+        lower_bound=[{**bound, "distortion": measure.bound(bound["distortion"])} for bound in bounds],
+    )
 
 
 def _no_worse(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -175,7 +181,7 @@ def _widest(problem: Problem) -> float:
         found = line(problem)
         return 0.5 * float(found.ruler.distance(np.asarray(found.axis.low), np.asarray(found.axis.high)))
     draws = problem.sample(4000, np.random.default_rng(0))
-    return gamma(problem) * float(np.ptp(problem.secret_of(draws)))
+    return gamma(problem) * float(np.ptp(problem.position_of(draws)))
 
 
 def _limit(problem: Problem, found: Sequence[dict[str, Any]], points: int) -> list[dict[str, float]]:
@@ -185,4 +191,4 @@ def _limit(problem: Problem, found: Sequence[dict[str, Any]], points: int) -> li
     unit = 2 * constant * problem.tolerance
     jumps = unit * np.arange(max(1, np.floor(low / unit)), min(np.floor(high / unit), 10 * points) + 1)
     at = np.unique(np.concatenate([[p["distortion"] for p in found], jumps[(jumps >= low) & (jumps <= high)]]))
-    return [{"distortion": float(d), "risk": least_risk(constant, problem.tolerance, float(d))} for d in at]
+    return [{"distortion": float(d), "risk": limit_on_risk(problem, constant, float(d))} for d in at]

@@ -25,6 +25,7 @@ from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 from statveil.theory.one_parameter import line
+from statveil.theory.risk.log_slope import class_slope
 
 __all__ = ["METHODS", "Choice", "Method", "check_accepted", "choose"]
 
@@ -181,7 +182,7 @@ def _candidates(request: Request, combs: bool) -> list[str]:
     if closed and request.how.kind == "lattice":
         return ["interval"]
     # bins of equal width are the best intervals where the belief is flat along them
-    even = closed and (not alone or problem.box.axes[problem.box.free[0]].flat)
+    even = closed and (not alone or _even(problem))
     names = ["interval"] if closed and not (on_grid and numeric) else []
     names += ["dynamic", "layered"] if numeric and (not even or on_grid) else []
     names += ["comb"] if combs else []
@@ -235,10 +236,16 @@ def _closed(problem: Problem) -> bool:
     return isinstance(problem.family, LocationScale | Categorical) and not problem.secret.rough
 
 
+def _even(problem: Problem) -> bool:
+    """Whether equal bins and teeth, laid from one end, are the best: for a flat belief, and for one that only falls."""
+    axis = problem.box.axes[problem.box.free[0]]
+    return axis.flat or axis.falling or class_slope(axis) is not None
+
+
 def _comb_on_cells(problem: Problem) -> bool:
     """Whether a comb of this problem is made of cells, as it has no closed form or follows a density."""
     alone = isinstance(problem.prior, Box) and len(problem.box.free) == 1
-    return not _closed(problem) or (alone and not problem.box.axes[problem.box.free[0]].flat)
+    return not _closed(problem) or (alone and not _even(problem))
 
 
 def _on_cells(name: str, request: Request) -> Choice:
@@ -267,7 +274,7 @@ def _comb(request: Request) -> Choice:
     if request.on_grid and not alone:
         raise ProblemError("a release on the grid is for one uncertain parameter; leave it out, or state the others.")
     options: list[Callable[[], Choice]] = [] if request.on_grid else [partial(_line_comb, request)]
-    if request.on_grid or (alone and not problem.box.axes[problem.box.free[0]].flat):
+    if request.on_grid or (alone and not _even(problem)):
         options.append(partial(_on_cells, "comb", request))
     return _best_of(request, options)
 

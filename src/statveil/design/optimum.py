@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from statveil.design.cells.grid import CellDesigner
 from statveil.design.comb.search import best_comb
 from statveil.design.target import MaxRisk
 from statveil.errors import StatveilError
+from statveil.numeric import halved
+from statveil.problem.axis import Axis
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box
@@ -43,11 +47,34 @@ def least_possible(problem: Problem, risk: float, *, low: float, high: float) ->
             found = best_comb(replace(problem, tolerance=problem.tolerance / STRETCH), MaxRisk(risk))
             return Least(distortion=found.distortion, kind="exact")
         if isinstance(problem.prior, Box) and len(problem.box.free) == 1:
+            axis = problem.box.axes[problem.box.free[0]]
+            if axis.falling and isinstance(problem.family, LocationScale) and not problem.secret.rough:
+                return _packed(problem, problem.family, axis, risk, high)
             budget = _by_programme(problem, risk, low, high)
             return None if budget is None else Least(distortion=budget, kind="grid")
     except StatveilError:
         return None
     return None
+
+
+def _packed(problem: Problem, family: LocationScale, axis: Axis, risk: float, high: float) -> Least | None:
+    """A belief that only falls: the packing bound, where a mechanism attains it (docs/theory.md, relative tolerance).
+
+    Windows of a hit, each farther from the last than a release reaches: no release meets two of them, so naming the
+    one it meets hits with their mass together. That bounds the reach of every mechanism with this risk from below.
+    """
+    (name,) = problem.box.free
+    unit = float(family.length({name: 1.0}))
+    window = 2 * problem.tolerance / family.rate(problem.secret, {name: 1.0})
+
+    def caught(reach: float) -> float:
+        starts = axis.low + (window + reach) * np.arange(min(int(axis.width / (window + reach)) + 1, 100_000))
+        return float(np.sum(axis.cdf(starts + window) - axis.cdf(starts)))
+
+    most = 2 * high / unit
+    reach, _ = halved(lambda at: caught(at) <= risk, 0.0, most, close=1e-9, steps=80)
+    attained = high <= 0.5 * unit * reach * (1 + 1e-6)
+    return Least(distortion=high, kind="exact") if attained else None
 
 
 def one_line(problem: Problem) -> bool:

@@ -12,6 +12,7 @@ __all__ = [
     "CLOSELY",
     "ROUNDED",
     "BinWidth",
+    "HidesNothingError",
     "MaxDistortion",
     "MaxRisk",
     "Target",
@@ -97,9 +98,19 @@ def unreachable(goal: float, least: float, why: str = "with this prior") -> Targ
     )
 
 
+class HidesNothingError(TargetError):
+    """No bins within the distortion are wider than a guess; both numbers are kept, as they may be stated otherwise."""
+
+    def __init__(self, goal: float, least: float, *, share: bool = False) -> None:
+        unit = 100 if share else 1
+        asked, more = (f"{text}{' %' * share}" for text in (f"{unit * goal:g}", shown_up(unit * least)))
+        super().__init__(
+            f"a largest distortion of {asked} hides nothing: every bin would be no wider than a guess, so the risk is "
+            f"1. Allow more than {more}, or use a smaller tolerance."
+        )
+        self.goal, self.least = goal, least
+
+
 def hides_nothing(goal: float, least: float) -> TargetError:
     """No bins within the distortion are wider than a guess."""
-    return TargetError(
-        f"a largest distortion of {goal:g} hides nothing: every bin would be no wider than a guess, so the risk is 1. "
-        f"Allow more than {shown_up(least)}, or use a smaller tolerance."
-    )
+    return HidesNothingError(goal, least)

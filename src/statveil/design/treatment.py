@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from statveil.errors import ProblemError
+from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
@@ -35,6 +36,8 @@ def treatment(problem: Problem) -> Treatment:
     spacing = known.spacing
     if spacing is None and not known.fixed_points:
         return Treatment(kind="free")
+    if isinstance(family, AnyShape):
+        return _any_shape(problem, family)
     if not isinstance(family, LocationScale):
         _check_model(problem)
         return Treatment(kind="free")
@@ -43,7 +46,8 @@ def treatment(problem: Problem) -> Treatment:
     if spacing is None and len(known.fixed_points) == 1 and _can_scale(problem, family, known.fixed_points[0]):
         return Treatment(kind="scale", about=known.fixed_points[0])
     if family.name == "location" and not family.settings():
-        return _shape_kept(problem)
+        axis = problem.box.axes["mean"]
+        return _shape_kept(problem, axis.low, axis.high)
     _check_model(problem)
     return Treatment(kind="rank")
 
@@ -80,7 +84,24 @@ def _check_model(problem: Problem) -> None:
                 )
 
 
-def _shape_kept(problem: Problem) -> Treatment:
+def _any_shape(problem: Problem, family: AnyShape) -> Treatment:
+    """A column of any shape: whole steps, a scaling about the one point that stays, or steps above a bound."""
+    known, secret = problem.known, problem.secret
+    spacing, fixed = known.spacing, known.fixed_points
+    if spacing is not None and not fixed and secret.per_shift:
+        return Treatment(kind="lattice", step=spacing * secret.per_shift)
+    if spacing is None and len(fixed) == 1:
+        return Treatment(kind="scale", about=fixed[0])
+    if secret.times_mean is not None:
+        return _shape_kept(problem, *(end / secret.times_mean for end in (family.belief.low, family.belief.high)))
+    raise ProblemError(
+        f"no shift or scaling of the column hides its {secret.label} and keeps this combination of known bounds, step, "
+        "heaps and atoms. Hide its mean, which can be, declare less, or use a family with a full model (gaussian, "
+        "exponential, poisson and so on)."
+    )
+
+
+def _shape_kept(problem: Problem, low: float, high: float) -> Treatment:
     """Steps, heaps or atoms above one bound, of any shape: jitter or smooth, where attackers were measured to fail.
 
     What was measured, with which attackers, is in docs/audit.md. The rule uses declared facts alone: how many steps the
@@ -90,12 +111,12 @@ def _shape_kept(problem: Problem) -> Treatment:
     bounds = [bound for bound in (known.minimum, known.maximum) if bound is not None]
     if len(bounds) != 1:
         raise ProblemError(
-            "no shift or scaling keeps this combination of known bounds, step, heaps and atoms, and a location family "
-            "without a shape cannot be redrawn from a model. Declare exactly one bound, or use a family with a full "
+            "no shift or scaling keeps this combination of known bounds, step, heaps and atoms, and a column of any "
+            "shape cannot be redrawn from a model. Declare exactly one bound, or use a family with a full "
             "model (gaussian, exponential, poisson and so on)."
         )
-    about, axis = bounds[0], problem.box.axes["mean"]
-    away = min(abs(axis.low - about), abs(axis.high - about))
+    about = bounds[0]
+    away = min(abs(low - about), abs(high - about))
     longest = max(known.heaps, default=0.0)
     if away < _HEAPS * longest:
         raise ProblemError(

@@ -17,7 +17,7 @@ from statveil.numeric import Array
 from statveil.problem.location_scale import evaluate
 from statveil.problem.problem import Problem
 from statveil.problem.support import Support
-from statveil.theory.comb_layout import STRETCH, layout
+from statveil.theory.comb_layout import STRETCH, Layout, layout, packed
 
 __all__ = ["KNIFE", "Comb"]
 
@@ -45,6 +45,9 @@ class Comb(Directed):
         Largest distance between two parameters that share a release.
     keep : Support
         The prior's support, which ends the lines.
+    packed : bool
+        Whether blocks are laid from the start of the line, as wide as they can be, and not fitted into it: for a belief
+        that is dense there.
     """
 
     kind: ClassVar[str] = "comb"
@@ -53,6 +56,7 @@ class Comb(Directed):
     window: float
     teeth: int
     extent: float
+    packed: bool = False
 
     def __post_init__(self) -> None:
         Directed.__post_init__(self)
@@ -118,13 +122,19 @@ class Comb(Directed):
         found = {"along": self.along, "low": begin, "high": begin + float(place.size)}
         return {**found, "spacing": float(place.spacing) if bool(place.comb) else None}
 
+    def layout(self, length: ArrayLike) -> Layout:
+        """Its blocks on lines of these lengths."""
+        if self.packed:
+            return packed(length, self.teeth, self.window)
+        return layout(length, teeth=self.teeth, extent=self.extent, window=self.window)
+
     def _place(self, params: Mapping[str, ArrayLike]) -> _Place:
         """Where on its line, and in which block, each parameter lies."""
         back, ahead = self.keep.extent(params, self.direction)
         # points of one line must agree on its length, or rounding errors would give them different layouts
         grain = max(self.window * 2.0**-30, self._size * 2.0**-46)
         length = np.round(np.maximum(ahead - back, 0.0) / grain) * grain
-        found = layout(length, teeth=self.teeth, extent=self.extent, window=self.window)
+        found = self.layout(length)
         at = np.clip(-back, 0.0, length)
         index = np.clip(np.floor(at / np.where(found.block > 0, found.block, 1.0)), 0, found.count)
         rest = (index >= found.count) & (found.rest > 0)
@@ -136,7 +146,7 @@ class Comb(Directed):
             inside=np.clip(at - start, 0.0, size),
             start=start,
             size=size,
-            spacing=np.where(rest | (found.spacing <= 0), np.inf, found.spacing),
+            spacing=np.where((rest & ~found.toothed) | (found.spacing <= 0), np.inf, found.spacing),
         )
 
     def _offset(self, place: _Place, residue: Array) -> Array:
@@ -208,6 +218,7 @@ class Comb(Directed):
             "teeth": self.teeth,
             "extent": self.extent,
             "keep": support_to_json(self.keep),
+            **({"packed": True} if self.packed else {}),
         }
 
     @classmethod
@@ -220,6 +231,7 @@ class Comb(Directed):
             teeth=data["teeth"],
             extent=data["extent"],
             keep=support_from_json(data["keep"]),
+            packed=data.get("packed", False) is True,
         )
 
 

@@ -31,6 +31,8 @@ class Axis(ABC):
     """Whether the density is constant."""
     linear: ClassVar[bool] = False
     """Whether the density is linear between its :attr:`turns`; else it only rises or only falls there."""
+    falling: ClassVar[bool] = False
+    """Whether the density only falls and has its mass in closed form: the best window of a piece is where it starts."""
     low: float
     high: float
 

@@ -19,6 +19,10 @@ class ColumnNumbers(Protocol):
     """
 
     @property
+    def rows(self) -> int:
+        """How many there are."""
+
+    @property
     def mean(self) -> float:
         """The mean."""
 
@@ -41,6 +45,10 @@ class InMemory:
     """Finite values that lie in memory."""
 
     values: NDArray[np.float64]
+
+    @property
+    def rows(self) -> int:
+        return len(self.values)
 
     @property
     def mean(self) -> float:

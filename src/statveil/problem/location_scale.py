@@ -53,6 +53,8 @@ class LocationScale(Family):
     minimum: ClassVar[str | float | None] = None
     """What the family says of the column's minimum: a parameter, a number, or nothing."""
     maximum: ClassVar[str | float | None] = None
+    shapeless: ClassVar[bool] = False
+    """Whether nothing is said of the shape, so that no column can be drawn from it."""
 
     # --- the standard variable Z --------------------------------------------------------------
     @property

@@ -23,7 +23,7 @@ from statveil.problem.priors.known import Known
 from statveil.problem.structure import Structure
 from statveil.problem.support import Support
 
-__all__ = ["Belief", "Box", "Prior", "Simplex", "prior_from_json"]
+__all__ = ["Belief", "Box", "Prior", "Simplex", "as_axis", "prior_from_json"]
 
 Belief = Axis | tuple[float, float] | float
 """What may be said of one parameter: a range, a known value, or a density."""
@@ -85,7 +85,7 @@ class Box(Prior):
 
     def __init__(self, axes: Mapping[str, Belief] | None = None, /, **named: Belief) -> None:
         given = {**(axes or {}), **named}
-        self.axes: dict[str, Axis] = {name: _axis(name, value) for name, value in given.items()}
+        self.axes: dict[str, Axis] = {name: as_axis(name, value) for name, value in given.items()}
 
     def __repr__(self) -> str:
         return f"Box({', '.join(f'{name}={axis!r}' for name, axis in self.axes.items())})"
@@ -212,7 +212,8 @@ class Simplex(Prior):
         return {"kind": self.kind}
 
 
-def _axis(name: str, value: Belief) -> Axis:
+def as_axis(name: str, value: Any) -> Axis:
+    """What is said of one parameter as a belief: a pair is a uniform range, a number a known value."""
     if isinstance(value, Axis):
         return value
     if isinstance(value, tuple | list):

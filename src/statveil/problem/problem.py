@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.random import Generator
@@ -12,13 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError
 from statveil.numbers import positive
+from statveil.problem.axis import axis_from_json
 from statveil.problem.consistency import check_structure
+from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.family import Family, family_from_json
 from statveil.problem.location_scale import LocationScale
-from statveil.problem.prior import Box, Prior, Simplex, prior_from_json
+from statveil.problem.measure import Measure
+from statveil.problem.orbit import any_shape
+from statveil.problem.prior import Belief, Box, Prior, Simplex, prior_from_json
 from statveil.problem.secret import Secret, secret_from_json
 from statveil.problem.structure import Structure
 from statveil.problem.support import Support
+from statveil.problem.tolerance import Relative
 
 __all__ = ["Problem"]
 
@@ -29,34 +34,56 @@ class Problem:
 
     Parameters
     ----------
-    family : Family
-        The parametric family of the column's distribution.
+    family : Family, optional
+        The parametric family of the column's distribution. Left out, the column may have any shape, and the prior is
+        on the secret itself.
     prior : Prior, optional
-        What an outsider believes about the parameters of this very column, its own rows, not of a population from
-        which they were drawn; a mapping serves as the :class:`Box` of its items. A categorical column takes none:
-        every vector of shares is equally likely.
+        What an outsider believes about this very column, its own rows, not about a population from which they were
+        drawn: without a family of the secret, a pair for a range or a density; with one of its parameters, as a
+        :class:`Box` or a mapping. A categorical column takes none: every vector of shares is equally likely.
     secret : Secret
         The statistic to hide.
-    tolerance : float
-        A guess within this distance (closed interval) counts as a hit.
+    tolerance : float or Relative
+        A guess within this distance (closed interval) counts as a hit. Without a family also a share of the statistic,
+        as in ``sv.Relative(0.05)``; ``tolerance`` is then the same in the unit of the family's parameter.
     known : Structure
         What everyone knows of such columns.
     distance : str, optional
         ``"w1"`` (the default) or ``"tv"`` where the family allows it.
     """
 
-    family: Family
+    family: Family = None  # type: ignore[assignment]  # filled below
     secret: Secret
     tolerance: float
     prior: Prior = field(default_factory=Simplex)
     known: Structure = field(default_factory=Structure)
     distance: str = ""
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            secret: Secret,
+            tolerance: float | Relative,
+            family: Family | None = None,
+            prior: Prior | Belief | Mapping[str, Belief] = ...,
+            known: Structure = ...,
+            distance: str = "",
+        ) -> None: ...
+
     def __post_init__(self) -> None:
-        if not isinstance(self.family, Family):
-            raise ProblemError(f"the family must be a value such as sv.Gaussian(). Got {self.family!r}.")
         if not isinstance(self.secret, Secret):
             raise ProblemError(f"the secret must be a value such as sv.Mean(). Got {self.secret!r}.")
+        if self.family is None:
+            self._without_family()
+        if not isinstance(self.family, Family):
+            raise ProblemError(f"the family must be a value such as sv.Gaussian(). Got {self.family!r}.")
+        if isinstance(self.tolerance, Relative):
+            raise ProblemError(
+                f"a relative tolerance is for a problem without a family. Got {self.tolerance} with "
+                f"{self.family.name!r}; state the tolerance in the unit of the statistic, or leave out the family."
+            )
         self.family.check_secret(self.secret)
         if isinstance(self.prior, Mapping):  # {"mu": (0, 200)} means what Box(mu=(0, 200)) says
             object.__setattr__(self, "prior", Box(self.prior))
@@ -80,9 +107,17 @@ class Problem:
                 f"{', '.join(p.name for p in self.family.params)}: a range such as "
                 f"{self.family.params[0].name}=LO:HI, or what else outsiders believe ('statveil list' shows the forms)."
             )
+        if isinstance(self.family, AnyShape):
+            return  # all of this was looked at where its belief was put together
         object.__setattr__(self, "prior", self.prior.fit(self.family, self.known))
         self._check_not_constant()
         check_structure(self.family, self.prior, self.known)
+
+    def _without_family(self) -> None:
+        family = any_shape(secret=self.secret, prior=self.prior, tolerance=self.tolerance, known=self.known)
+        object.__setattr__(self, "family", family)
+        object.__setattr__(self, "prior", Box({family.parameter: family.axis}))
+        object.__setattr__(self, "tolerance", family.tolerated(self.tolerance))
 
     def _check_not_constant(self) -> None:
         if self.secret.rough:
@@ -116,8 +151,38 @@ class Problem:
         return names[number], {name: 1.0 if name == names[number] else give for name in names}
 
     def secret_of(self, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
-        """Value of the secret at these parameters."""
+        """Value of the secret at these parameters, in its own unit."""
+        if isinstance(self.family, AnyShape):
+            return self.family.value(params)
         return self.secret.of(self.family, params)
+
+    def position_of(self, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+        """The secret at these parameters on the scale on which a hit is two tolerances long."""
+        if isinstance(self.family, AnyShape):
+            return np.asarray(params[self.family.parameter], dtype=np.float64)
+        return self.secret.of(self.family, params)
+
+    def position(self, secret: ArrayLike) -> NDArray[np.float64]:
+        """A value of the secret on that scale."""
+        if isinstance(self.family, AnyShape):
+            return self.family.coordinate(secret)
+        return np.asarray(secret, dtype=np.float64)
+
+    @property
+    def measure(self) -> Measure:
+        """In which terms distortions of this problem are stated."""
+        return self.family.measure if isinstance(self.family, AnyShape) else Measure()
+
+    def within(self, secret: float) -> float:
+        """How far a guess may be off this value of the secret, in its own unit."""
+        closeness = self.closeness
+        return closeness.share * abs(secret) if isinstance(closeness, Relative) else closeness
+
+    @property
+    def closeness(self) -> float | Relative:
+        """The tolerance as it was stated."""
+        relative = self.family.closeness if isinstance(self.family, AnyShape) else None
+        return self.tolerance if relative is None else relative
 
     def sample(self, size: int, rng: Generator) -> dict[str, NDArray[np.float64]]:
         """Parameters drawn from the prior."""
@@ -125,6 +190,17 @@ class Problem:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object from which :meth:`from_json` makes the same problem."""
+        if isinstance(self.family, AnyShape):
+            relative = self.family.closeness
+            return {
+                "family": None,
+                "prior": self.family.belief.to_json(),
+                "secret": self.secret.to_json(),
+                "tolerance": self.tolerance if relative is None else relative.share,
+                "tolerance_kind": "absolute" if relative is None else "relative",
+                "known": self.known.to_json(),
+                "distance": self.distance,
+            }
         return {
             "family": self.family.to_json(),
             "prior": self.prior.to_json(),
@@ -137,6 +213,17 @@ class Problem:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Problem:
         """The problem that :meth:`to_json` wrote."""
+        if data["family"] is None:
+            kinds = {"absolute": float, "relative": Relative}
+            if data["tolerance_kind"] not in kinds:
+                raise ProblemError("its kind of tolerance is none that this version knows.")
+            return cls(
+                prior=axis_from_json(data["prior"]),
+                secret=secret_from_json(data["secret"]),
+                tolerance=kinds[data["tolerance_kind"]](data["tolerance"]),
+                known=Structure.from_json(data["known"]),
+                distance=data["distance"],
+            )
         return cls(
             family=family_from_json(data["family"]),
             prior=prior_from_json(data["prior"]),

@@ -46,6 +46,8 @@ class Secret(ABC):
     """Whether it is a share, which people read in per cent."""
     bounded_by_w1: ClassVar[bool] = False
     """Whether no two columns differ more in it than their W1 distance, whatever their shape."""
+    most_spread: ClassVar[float | None] = None
+    """For a spread: how far rows lie from its :meth:`centre` on average at most, per unit of it; ``None``: no limit."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -79,6 +81,28 @@ class Secret(ABC):
         """The statistic of rows that a map moves: the secret itself, or what stands for it."""
         return self
 
+    # --- how it follows the rows, whatever their shape ----------------------------------------
+    @property
+    def per_shift(self) -> float | None:
+        """By how much it changes when 1 is added to every row: 0 for a spread, ``None`` where that depends on the rows.
+
+        A statistic that states it is also multiplied by a where every row is, for every a > 0: both together let it be
+        hidden without knowing the column's shape (docs/theory.md, orbits).
+        """
+        return None
+
+    @property
+    def times_mean(self) -> float | None:
+        """How many times the mean it is, whatever the shape; ``None`` where it is something else."""
+        return None
+
+    def centre(self, numbers: ColumnNumbers) -> float:
+        """For a spread: the point of the column about which it is stretched."""
+        return numbers.mean
+
+    def check_rows(self, rows: int) -> None:  # noqa: B027  (most secrets are about any number of rows)
+        """Refuse a column of so many rows, if the secret was stated for another number of them."""
+
     # --- where it makes sense -----------------------------------------------------------------
     def fits(self, family: Family) -> bool:
         """Whether this kind of secret makes sense for the family."""
@@ -105,6 +129,8 @@ class Secret(ABC):
 
     def shift_rate(self, family: LocationScale) -> float:
         """By how much what a map moves changes when 1 is added to every row."""
+        if self.anchor.per_shift is not None:
+            return self.anchor.per_shift
         parts = self.anchor.linear(family)
         return 1.0 if parts is None else parts[0]
 

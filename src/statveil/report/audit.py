@@ -51,7 +51,8 @@ def _verdict(found: Audit) -> str:
 def _subject(found: Audit) -> str:
     """What was audited."""
     what = f"the {found.secret}" + ("" if found.column is None else f" of the column {found.column}")
-    return f"Secret: {what}; a guess within {found.tolerance:g} is a hit."
+    within = f"{100 * found.tolerance:g} %" if found.tolerance_kind == "relative" else f"{found.tolerance:g}"
+    return f"Secret: {what}; a guess within {within} is a hit."
 
 
 def _distances(found: Audit) -> list[str]:

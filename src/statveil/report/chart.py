@@ -10,6 +10,7 @@ from typing import Any
 
 from statveil.design.frontier import Frontier
 from statveil.errors import ProblemError, unknown_name
+from statveil.problem.wording import column_text, tolerance_text
 
 __all__ = ["SUFFIXES", "check_suffix", "frontier_chart", "frontier_csv", "save_frontier"]
 
@@ -26,12 +27,14 @@ def frontier_chart(frontier: Frontier) -> Any:
     rows += [{"curve": _LIMIT, "distortion": p["distortion"], "risk": p["risk"]} for p in frontier.lower_bound]
     methods = list(dict.fromkeys(row["curve"] for row in rows))
     distance = {"w1": "Wasserstein-1, in the column's unit", "tv": "total variation, a share"}[problem.distance]
+    if problem.measure.kind == "relative":
+        distance = "Wasserstein-1, a share"
     data = alt.InlineData(values=rows)
     base = alt.Chart(data).encode(
         x=alt.X("distortion:Q", title=f"distortion: largest distance to the original ({distance})"),
         y=alt.Y(
             "risk:Q",
-            title=f"risk: P(best attacker gets within {problem.tolerance:g} of the {problem.secret.label})",
+            title=f"risk: P(best attacker gets within {tolerance_text(problem)} of the {problem.secret.label})",
             scale=alt.Scale(domain=[0, 1]),
         ),
         color=alt.Color("curve:N", title=None, scale=alt.Scale(domain=methods)),
@@ -44,7 +47,7 @@ def frontier_chart(frontier: Frontier) -> Any:
         width=640,
         height=360,
         title={
-            "text": f"Hiding the {problem.secret.label} of a {problem.family.name} column",
+            "text": f"Hiding the {problem.secret.label} of {column_text(problem)}",
             "subtitle": "better: down and left (less risk, less distortion)",
         },
     )

@@ -10,7 +10,8 @@ __all__ = ["describe_limits"]
 
 def describe_limits(found: Limits) -> str:
     """What no mechanism beats, rounded down."""
-    bound = shown_down(found.lower_bound)
+    share = found.distortion_kind == "relative" and found.bound_on == "distortion"
+    bound = f"{shown_down(100 * found.lower_bound)} %" if share else shown_down(found.lower_bound)
     if found.bound_on == "distortion":
         says = f"Any mechanism with this risk has a distortion above {bound}."
     else:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
+from statveil.mechanisms.interval import Interval
 from statveil.planning import Plan
+from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
+from statveil.problem.tolerance import Relative
+from statveil.problem.wording import column_text, distortion_text, mean_or_label, share_of, tolerance_text
 from statveil.rounding import shown_down, shown_up
 
 __all__ = ["describe_plan"]
@@ -18,8 +24,8 @@ def describe_plan(plan: Plan) -> str:
     problem = plan.problem
     about = "about" if plan.risk_kind == "simulated" else "at most"
     lines = [
-        f"Hides the {problem.secret.label} of a {problem.family.name} column.",
-        f"  risk        {shown_up(plan.risk)}   the best attacker gets within {problem.tolerance:.12g} {about} this "
+        f"Hides the {problem.secret.label} of {column_text(problem)}.",
+        f"  risk        {shown_up(plan.risk)}   the best attacker gets within {tolerance_text(problem)} {about} this "
         f"often ({plan.risk_kind})",
     ]
     if plan.risk_without_release is not None:
@@ -28,15 +34,14 @@ def describe_plan(plan: Plan) -> str:
             "hits at most this often"
         )
     lines += [
-        f"  distortion  {shown_up(plan.distortion)}   {_DISTANCES[problem.distance]}",
+        f"  distortion  {_distortion(plan, plan.distortion)}   {_distance(plan)}",
         f"  moves       {shown_up(plan.largest_move)}   the {problem.secret.label} of the release differs from the "
         f"column's own by at most this{_share(plan)}",
-        f"  limit       {shown_down(plan.lower_bound)}   no mechanism with this risk distorts less (gamma "
-        f"{plan.gamma:.6g})",
+        f"  limit       {_distortion(plan, plan.lower_bound, down=True)}   {_limit(plan)}",
     ]
     if plan.efficiency is not None:
         among = "the best possible mechanism" if plan.optimum_kind == "exact" else "the best mechanism on a grid"
-        best = "" if plan.optimum is None else f"; {among} distorts {shown_down(plan.optimum)}"
+        best = "" if plan.optimum is None else f"; {among} distorts {_distortion(plan, plan.optimum, down=True)}"
         lines.append(f"  efficiency  {shown_up(plan.efficiency, 4)}   distortion over the limit, 1 is the least{best}")
     if plan.certificate is not None:
         proof = plan.certificate
@@ -50,17 +55,53 @@ def describe_plan(plan: Plan) -> str:
         )
     lines.append(f"  prior       {_prior(problem)}")
     lines.append(f"  mode        {plan.mode}   {plan.release_mode.says}")
-    word, sentence = plan.mechanism.describe(plan.slope)
+    word, sentence = _bins(plan)
     lines.append(f"  {word:<12}{sentence}")
-    eps = problem.tolerance
-    profile = ", ".join(f"{shown_up(risk, 3)} within {at:.12g}" for at, risk in plan.risk_profile([eps / 2, 2 * eps]))
+    share = isinstance(problem.closeness, Relative)
+    eps = problem.closeness.share if isinstance(problem.closeness, Relative) else problem.closeness
+    others = [other for other in (eps / 2, 2 * eps) if not share or other < 1]
+    profile = ", ".join(f"{shown_up(risk, 3)} within {_amount(at, share)}" for at, risk in plan.risk_profile(others))
     lines.append(f"  profile     an attacker with another tolerance hits with probability {profile}")
     if plan.robust_to is not None:
         low, high = plan.robust_to
         robust = shown_up(1.0 if plan.robust_risk is None else plan.robust_risk)
-        lines.append(f"  robust      the risk is at most {robust} for every tolerance from {low:.12g} to {high:.12g}")
+        ends = f"{_amount(low, share)} to {_amount(high, share)}"
+        lines.append(f"  robust      the risk is at most {robust} for every tolerance from {ends}")
+    lines += _protects(plan)
     lines += _honesty(plan)
     return "\n".join(lines)
+
+
+def _amount(value: float, share: bool) -> str:
+    return f"{100 * value:.10g} %" if share else f"{value:.12g}"
+
+
+def _distortion(plan: Plan, value: float, *, down: bool = False) -> str:
+    return distortion_text(plan.problem, value, down=down)
+
+
+def _distance(plan: Plan) -> str:
+    """What the distortion is, with the other terms where they are known too."""
+    family, problem = plan.problem.family, plan.problem
+    if not isinstance(family, AnyShape):
+        return _DISTANCES[problem.distance]
+    inner = problem.measure.of_plan(plan.distortion)
+    if problem.measure.kind == "absolute":
+        share = problem.measure.as_share(inner)
+        return _DISTANCES["w1"] + (
+            "" if share is None else f" ({shown_up(100 * share, 4)} % of the {mean_or_label(problem)})"
+        )
+    unit = problem.measure.in_unit(inner)
+    also = "" if unit is None else f" (in the column's unit at most {shown_up(unit)})"
+    return f"largest {share_of(problem)}: how far values move on average{also}"
+
+
+def _limit(plan: Plan) -> str:
+    """What the lower bound says."""
+    problem = plan.problem
+    if isinstance(problem.family, AnyShape) and problem.secret.times_mean is None:
+        return "no mechanism with this risk that keeps the shape distorts less"
+    return f"no mechanism with this risk distorts less (gamma {plan.gamma:.6g})"
 
 
 _DISTANCES = {
@@ -86,17 +127,74 @@ def _prior(problem: Problem) -> str:
     """Whose statistics the prior is about, which people get wrong."""
     if not isinstance(problem.prior, Box):
         return "on the shares in this very column (of its own rows), not in a population that they were drawn from"
-    names = ", ".join(problem.box.free)
+    names = problem.secret.label if isinstance(problem.family, AnyShape) else ", ".join(problem.box.free)
     return f"on {names} of this very column (of its own rows), not of a population that they were drawn from"
+
+
+_OTHERS = ("mean", "median", "quantile:0.9", "quantile:0.99", "min", "max", "std", "iqr")
+"""Statistics that people ask for beside the one they hide."""
+
+
+def _protects(plan: Plan) -> list[str]:
+    """With which risk the same release hides other statistics."""
+    if not isinstance(plan.problem.family, AnyShape):
+        return []
+    others = [other for other in _OTHERS if other != plan.problem.secret.label]
+    said: dict[str, list[str]] = {}
+    for found in plan.protects(others):
+        if found.kind == "not hidden":
+            words = "told by the release"
+        elif found.risk is None:
+            continue
+        else:
+            words = f"hidden with risk {shown_up(found.risk)}"
+        said.setdefault(words, []).append(found.secret)
+    text = "; ".join(f"{', '.join(names)}: {words}" for words, names in said.items())
+    return [f"  others      {text} (same tolerance)"] if text else []
+
+
+def _bins(plan: Plan) -> tuple[str, str]:
+    """The mechanism in a word and a sentence."""
+    family, mechanism = plan.problem.family, plan.mechanism
+    if not isinstance(family, AnyShape):
+        return mechanism.describe(plan.slope)
+    label = plan.problem.secret.label
+    if isinstance(mechanism, Interval):
+        bins = mechanism.bins
+        size = f"from each lower end to {math.exp(bins.width):.6g} times it" if family.log else f"{bins.width:.6g} wide"
+        return "bins", f"{bins.count} of the {label}, {size}"
+    word, sentence = mechanism.describe(plan.slope)
+    scale = f"the logarithm of the {label}" if family.log else f"the {label}"
+    return word, sentence.replace(f"along {family.parameter}", f"along {scale}")
+
+
+def _without_it(plan: Plan) -> str:
+    """What holds of the risk where the shape may tell the size roughly."""
+    bound = plan.risk_if_shape_tells
+    if bound is None:
+        return ""
+    return (
+        ". If it may tell it roughly (whatever the shape, the belief still spreads over half of the range and changes "
+        f"by no more than a factor of e there), the risk is at most {shown_up(bound, 4)}"
+    )
 
 
 def _honesty(plan: Plan) -> list[str]:
     """What a reader of the headline risk would not expect."""
     lines = []
+    family = plan.problem.family
+    if isinstance(family, AnyShape):
+        lines.append(
+            f"  assumes     that the shape of the column tells nothing about its size (its {plan.problem.secret.label})"
+            f"{_without_it(plan)}"
+        )
     if plan.spacing is not None:
+        apart = f"{plan.spacing:.6g}"
+        if isinstance(family, AnyShape) and family.log:
+            apart = f"the factor {math.exp(plan.spacing):.6g}"
         lines.append(
             f"  note        a comb: the receiver learns the {plan.problem.secret.label} up to multiples of about "
-            f"{plan.spacing:.6g}. The risk does not fall for a guess that must be closer, and jumps where a guess may "
+            f"{apart}. The risk does not fall for a guess that must be closer, and jumps where a guess may "
             "be so far off that it catches two teeth."
         )
     elif plan.mechanism.scattered and not plan.in_proportion:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import platform
 from importlib.metadata import version
 from pathlib import Path
@@ -11,6 +12,10 @@ from typing import Any
 from statveil.errors import FileError, StatveilError
 from statveil.plan_file import DAMAGE, damage
 from statveil.planning import Plan
+from statveil.problem.families.any_shape import AnyShape
+from statveil.problem.problem import Problem
+from statveil.problem.tolerance import Relative
+from statveil.problem.wording import distortion_text, share_of, tolerance_text
 from statveil.rounding import shown_up
 from statveil.small_file import read_small
 from statveil.tables.verification import LEAKS, blind_spots
@@ -50,12 +55,12 @@ def make_card(
             "secret": problem.secret.label,
             "risk": plan.risk,
             "risk_kind": plan.risk_kind,
-            "tolerance": problem.tolerance,
+            **_closeness(problem),
             "distortion": plan.distortion,
             "distance": problem.distance,
             "distortion_says": _distortion(plan),
             "says": f"Under the stated prior, anyone who sees the released column and knows this plan guesses the "
-            f"original's {problem.secret.label} within {problem.tolerance:g} with probability at most "
+            f"original's {problem.secret.label} within {tolerance_text(problem)} with probability at most "
             f"{shown_up(plan.risk)} ({plan.risk_kind}).{_but(plan, accepted)}",
         },
         "declared": problem.known.to_json(),
@@ -119,8 +124,21 @@ def _but(plan: Plan, accepted: tuple[str, ...]) -> str:
     return but
 
 
+def _closeness(problem: Problem) -> dict[str, Any]:
+    """How close a guess counts, for scripts; a share is called one."""
+    closeness = problem.closeness
+    if isinstance(closeness, Relative):
+        return {"tolerance": closeness.share, "tolerance_kind": "relative"}
+    return {"tolerance": closeness}
+
+
 def _distortion(plan: Plan) -> str:
     """What the number is, which not everyone would guess."""
+    if isinstance(plan.problem.family, AnyShape):
+        what = "W1 distance between original and release, in the column's unit"
+        if plan.problem.measure.kind == "relative":
+            what = share_of(plan.problem)
+        return f"The largest {what}: at most {distortion_text(plan.problem, plan.distortion)}."
     what = "W1 distance" if plan.problem.distance == "w1" else "total variation distance"
     says = f"The largest {what} between the model at the true and at the released parameters: at most "
     says += f"{shown_up(plan.distortion)}."
@@ -162,6 +180,11 @@ def _assumptions(plan: Plan, shuffled: bool) -> list[str]:
         "No other column tells the released one (a copy, a multiple, a sum). Other columns were left as they were.",
         "The same column is not released again under another plan or another seed.",
     ]
+    if isinstance(plan.problem.family, AnyShape):
+        lines.append(
+            f"The shape of the column tells nothing about its size: whoever believes that columns of this shape have "
+            f"another {plan.problem.secret.label} than others guesses better."
+        )
     if known.spacing is None and not known.fixed_points and mode.structure_shows and not mode.of_family:
         lines.append("Nobody knows a bound, a step or a frequent value of such columns: none was declared.")
     if plan.release_mode.random:
@@ -173,8 +196,11 @@ def _assumptions(plan: Plan, shuffled: bool) -> list[str]:
     if plan.problem.family.discrete and plan.problem.secret.of_rows:
         lines.append("The risk is that of a long table; in one of n rows it is larger by 1 part in 2 x tolerance x n.")
     if plan.spacing is not None:
+        family = plan.problem.family
+        log = isinstance(family, AnyShape) and family.log
+        apart = f"the factor {math.exp(plan.spacing):.6g}" if log else f"{plan.spacing:.6g}"
         lines.append(
-            f"The receiver learns the statistic up to multiples of {plan.spacing:.6g} or a little more (a comb): the "
+            f"The receiver learns the statistic up to multiples of {apart} or a little more (a comb): the "
             "risk is no smaller for a guess that must be closer than the tolerance, and jumps for one that may be "
             "farther."
         )

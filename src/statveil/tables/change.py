@@ -36,12 +36,12 @@ class Change:
     def warnings(self, plan: Plan) -> tuple[str, ...]:
         """What the holder should know, without a number of the column."""
         found = []
-        if plan.problem.distance == "w1" and self.w1 > _BEYOND * plan.distortion:
+        if plan.problem.distance == "w1" and self.w1 > _BEYOND * plan.moves_rows:
             found.append(
                 "The released column lies farther from the original than the stated distortion, which is about the "
                 "model: the column's shape is not the model's. The private record says how far."
             )
-        allowed = _FAR * (self.maximum[0] - self.minimum[0]) + 2 * plan.distortion
+        allowed = _FAR * (self.maximum[0] - self.minimum[0]) + 2 * plan.moves_rows
         if any(abs(after - before) > allowed for before, after in (self.minimum, self.maximum)):
             found.append(
                 "The smallest or the largest value changed by much, as the model's ends are not the column's. The "

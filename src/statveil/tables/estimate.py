@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
 from statveil.problem.column_numbers import ColumnNumbers
+from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.location_scale import LocationScale
+from statveil.problem.orbit import VALUE
 from statveil.problem.ordinal import Ordinal
 from statveil.problem.problem import Problem
 from statveil.problem.secret import Secret
@@ -50,20 +52,32 @@ def own_statistic(problem: Problem, numbers: ColumnNumbers) -> float:
 
 def anchor_of(problem: Problem, params: Mapping[str, float]) -> float:
     """What the map of a column moves, at these parameters: the secret, or the mean that a function goes by."""
+    if isinstance(problem.family, AnyShape):
+        return float(problem.secret_of(params))
     return float(problem.secret.anchor.of(problem.family, params))
 
 
-def estimate(problem: Problem, measured: Measured, statistic: float) -> dict[str, float]:
+def estimate(problem: Problem, measured: Measured | None, statistic: float) -> dict[str, float]:
     """The parameters whose secret equals the column's ``statistic``; what is left free follows mean and spread.
 
     A released column is then exact in the secret, so that it depends on the true value only through the bin.
     """
     family = problem.family
+    if isinstance(family, AnyShape):
+        return {VALUE: statistic} if family.parameter == VALUE else _in_range(problem, family, statistic)
+    assert measured is not None  # what is left free follows the rows
     if problem.secret.anchor is not problem.secret:
         return {problem.box.free[0]: _by_anchor(problem, measured)}
     if isinstance(family, LocationScale):
         return _location_scale(problem, family, measured, statistic)
     return {family.params[0].name: _one_parameter(problem, measured, statistic)}
+
+
+def _in_range(problem: Problem, family: AnyShape, statistic: float) -> dict[str, float]:
+    """The logarithm of a statistic that has one; the side is named here, where none is."""
+    if statistic <= 0:
+        raise ColumnError(f"its {problem.secret.label} lies below the prior's range. {WIDENING}")
+    return {family.parameter: float(family.coordinate(statistic))}
 
 
 def shares_of(labels: tuple[str, ...], counts: NDArray[np.int64]) -> dict[str, float]:

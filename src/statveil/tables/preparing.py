@@ -61,6 +61,13 @@ class Prepared:
     warnings: tuple[str, ...] = ()
     """What the holder should know before publishing."""
 
+    def check_rows(self, plan: Plan, column: str) -> None:
+        """Refuse a column of another number of rows than the secret was stated for."""
+        try:
+            plan.problem.secret.check_rows(self.rows)
+        except ColumnError as error:
+            raise ColumnError(f"column {column!r}: {error}") from None
+
 
 def new_seed() -> int:
     """A secret seed: 128 bits, too many to search."""
@@ -118,6 +125,7 @@ def prepare(
         params = shares_of(tuple(param.name for param in plan.problem.family.params), counts)
         applied = _apply(plan, column, params, chosen)
         statistic, measured, offset, smear = float(plan.problem.secret_of(params)), None, 0.0, False
+        centre = 0.0
     else:
         verifier = Verifier(plan, bits=type.bits)
 
@@ -130,6 +138,8 @@ def prepare(
         verifier.check_declared(column)
         statistic = own_statistic(plan.problem, measured)
         params = _estimate(plan, column, measured, statistic)
+        spread = plan.problem.secret.anchor.per_shift == 0
+        centre = plan.problem.secret.anchor.centre(measured) if spread else 0.0
         applied = _apply(plan, column, params, chosen)
         check_resolution(plan, column, measured, applied)
         found = verifier.check_undeclared(column, accepted, params)
@@ -146,6 +156,7 @@ def prepare(
         offset=offset,
         smear=smear,
         seed=chosen,
+        centre=centre,
         counts=counts,
     )
     column_map = build_map(job)
@@ -179,9 +190,9 @@ def _check_options(plan: Plan, round_digits: int | None, seed: int | None) -> No
         return
     if not valid_digits(round_digits):
         raise ProblemError(f"the digits to round to must be a whole number from -12 to 15. Got {round_digits!r}.")
-    if 10.0**-round_digits > 10 * plan.distortion:
+    if 10.0**-round_digits > 10 * plan.moves_rows:
         raise ProblemError(
-            f"rounding to {round_digits} digits is far coarser than the plan's own distortion {plan.distortion:g}, "
+            f"rounding to {round_digits} digits is far coarser than the plan's own distortion {plan.moves_rows:g}, "
             "so the release would no longer be the plan's; keep more digits."
         )
     for bound in bounds_of(plan.problem):

@@ -214,6 +214,7 @@ def _in_memory(
         beside=lambda labels: source.beside(name, labels=labels),
         shuffled=shuffle,
     )
+    prepared.check_rows(plan, label)
     released = source.released(
         name,
         prepared.column_map,

@@ -159,6 +159,7 @@ def _release(
             beside=read_beside,
             shuffled=shuffle,
         )
+    prepared.check_rows(plan, column)
     rows = table.rows
     facts = make_record(plan, prepared, column=column, sha256=sha256, shuffled=shuffle)
     if keep is not None:

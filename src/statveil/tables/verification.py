@@ -146,12 +146,17 @@ class Verifier:
         if mode.of_family:
             shape = [finding for finding in found if not _declared(finding, Structure(step=1.0), ())]
             shape += find_misfit(self.sampler.values, lambda counts: family.pmf(counts, params))
-            return name_filled(shape, (float(self.plan.problem.secret_of(params)),), self.plan.problem.tolerance)
+            return self._without_secret(shape, params)
         bound = mode.fixed_point(self.plan.problem)
         fixed = (*self.known.fixed_points, *(() if bound is None else (bound,)))
         found = [finding for finding in found if not _declared(finding, self.known, fixed)]
-        found = name_filled(found, (float(self.plan.problem.secret_of(params)),), self.plan.problem.tolerance)
+        found = self._without_secret(found, params)
         return [*found, *self._codes(sample, fixed, found), *self._bounds(sample)]
+
+    def _without_secret(self, found: list[Finding], params: dict[str, float]) -> list[Finding]:
+        """The findings, where one would print a value as close to the secret as a hit, without that value."""
+        secret = float(self.plan.problem.secret_of(params))
+        return name_filled(found, (secret,), self.plan.problem.within(secret))
 
     def _codes(self, sample: Array, fixed: tuple[float, ...], found: list[Finding]) -> list[Finding]:
         """Codes that are no values of the column, where they are not said to be frequent values anyway."""

@@ -142,7 +142,7 @@ def _check_distortion(
     mechanism: Mechanism, problem: Problem, params: Mapping[str, Array], released: Mapping[str, Array]
 ) -> None:
     """The largest distance over the parameters that moved furthest, and over some others."""
-    moved = np.abs(problem.secret_of(released) - problem.secret_of(params))
+    moved = np.abs(problem.position_of(released) - problem.position_of(params))
     for name, values in released.items():
         spread = float(np.ptp(params[name]))
         moved = moved + (np.abs(values - params[name]) / spread if spread else 0.0)

@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError
 from statveil.numeric import Array, whole_parts
 from statveil.rounding import REL_TOL, tolerant_floor
 
-__all__ = ["STRETCH", "Layout", "cost", "knots", "layout", "longest_class", "mean_cost", "most_teeth"]
+__all__ = ["STRETCH", "Layout", "cost", "knots", "layout", "longest_class", "mean_cost", "most_teeth", "packed"]
 
 
 STRETCH = 1 + 1e-8
@@ -36,7 +36,9 @@ class Layout:
     spacing: Array
     """Spacing of the teeth; 0 where a block is one interval."""
     rest: Array
-    """Length of the interval behind the last block."""
+    """Length of what lies behind the last block."""
+    toothed: NDArray[np.bool_]
+    """Whether the rest is a comb too; else it is an interval."""
 
 
 def most_teeth(extent: float, window: float) -> int:
@@ -65,7 +67,8 @@ def layout(length: ArrayLike, teeth: int, extent: float, window: float) -> Layou
     _check(teeth, extent, window)
     line = np.maximum(np.asarray(length, dtype=np.float64), 0.0)
     if teeth == 1:
-        return Layout(count=np.ones(line.shape), block=line, spacing=line, rest=np.zeros(line.shape))
+        none = np.zeros(line.shape)
+        return Layout(count=np.ones(line.shape), block=line, spacing=line, rest=none, toothed=none > 0)
     widest = extent / (teeth - 1)
     n = whole_parts(line / (teeth * window))
     even = (n >= 1) & (line <= n * teeth * widest * (1 + REL_TOL))
@@ -75,7 +78,26 @@ def layout(length: ArrayLike, teeth: int, extent: float, window: float) -> Layou
     interval = block <= extent * (1 + REL_TOL)
     spacing = np.where(even, block / teeth, np.where(ragged, widest, np.where(interval, 0.0, window)))
     rest = np.where(ragged, line - n * teeth * widest, 0.0)
-    return Layout(count=count, block=block, spacing=spacing, rest=rest)
+    return Layout(count=count, block=block, spacing=spacing, rest=rest, toothed=np.zeros(line.shape, dtype=bool))
+
+
+def packed(length: ArrayLike, teeth: int, window: float) -> Layout:
+    """Blocks of K teeth, a window apart, as many as fit from the start on: the best where the belief only falls.
+
+    What is left is an interval if a release may reach over it, and a comb of fewer teeth otherwise.
+    """
+    line = np.maximum(np.asarray(length, dtype=np.float64), 0.0)
+    block = np.full(line.shape, teeth * window)
+    count = whole_parts(line / block)
+    rest = np.maximum(line - count * block, 0.0)
+    rest = np.where(rest > REL_TOL * window, rest, 0.0)
+    return Layout(
+        count=count,
+        block=block,
+        spacing=np.full(line.shape, window),
+        rest=rest,
+        toothed=rest > (teeth - 1) * window * (1 + REL_TOL),
+    )
 
 
 def cost(length: ArrayLike, teeth: int, extent: float, window: float, attacker: float) -> Array:

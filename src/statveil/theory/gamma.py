@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statveil.errors import ProblemError
+from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.families.custom import Custom
 from statveil.problem.location_scale import LocationScale
@@ -17,7 +18,14 @@ from statveil.rounding import tolerant_ceil
 from statveil.theory.gamma_ordinal import ordinal_gamma
 from statveil.theory.one_parameter import line
 
-__all__ = ["gamma", "least_direction", "least_distortion", "least_risk"]
+__all__ = [
+    "gamma",
+    "least_direction",
+    "least_distortion",
+    "least_risk",
+    "limit_on_distortion",
+    "limit_on_risk",
+]
 
 _STEPS = 20_001
 
@@ -117,6 +125,27 @@ def _line_gamma(problem: Problem) -> float:
             least = min(least, float(inner[k]))
             a, b = float(fine[max(k - 1, 0)]), float(fine[min(k + 2, 200)])
     return 0.5 * least * (1 - 1e-5)
+
+
+def limit_on_distortion(problem: Problem, gamma: float, risk: float) -> float:
+    """Theorem 1 in the terms of the problem: no mechanism of this risk distorts less."""
+    family = problem.family
+    if isinstance(family, AnyShape) and family.widened:
+        # the window of a share is shortest at the lowest value: k - 1 of them from there on
+        assert family.closeness is not None
+        windows = max(0, tolerant_ceil(1 / risk) - 1) * 2 * math.atanh(family.closeness.share)
+        return gamma * family.belief.low * math.expm1(windows) * (1 - 1e-12)
+    return problem.measure.bound(least_distortion(gamma, problem.tolerance, risk))
+
+
+def limit_on_risk(problem: Problem, gamma: float, distance: float) -> float:
+    """Theorem 2: no mechanism within this distance has a smaller risk."""
+    family = problem.family
+    if isinstance(family, AnyShape) and family.widened:
+        assert family.closeness is not None
+        span = math.log1p(distance / (gamma * family.belief.low))
+        return 1 / max(1, tolerant_ceil(span / (2 * math.atanh(family.closeness.share))))
+    return least_risk(gamma, problem.tolerance, distance)
 
 
 def least_distortion(gamma: float, tolerance: float, risk: float) -> float:

@@ -60,7 +60,7 @@ def line(problem: Problem) -> Line:
         return {name: theta, **{other: np.full(np.shape(theta), at) for other, at in known.items()}}
 
     def secret(theta: Array) -> Array:
-        return problem.secret_of(params(np.asarray(theta, dtype=np.float64)))
+        return problem.position_of(params(np.asarray(theta, dtype=np.float64)))
 
     family = problem.family
     turns = None

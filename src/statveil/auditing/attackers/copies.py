@@ -45,7 +45,8 @@ class Copies(Attacker):
             for tie in view.knowledge.ties
             if all(name in columns for name in tie.columns)
         ]
-        near = [point for point in points if point is not None and found.nearest(point, view.plan.problem.tolerance)]
+        problem = view.plan.problem
+        near = [point for point in points if point is not None and found.nearest(point, problem.within(point))]
         return Posterior.of(on_comb(view, found, np.asarray(near))) if near else found.posterior()
 
 
@@ -90,7 +91,7 @@ def _undone(view: View, found: Inversion, tie: Tie, read: Array, released: Array
             votes = np.sort((wanted / rise)[np.isfinite(wanted / rise)])
         if len(votes) < 3:
             return None
-        width = 0.25 * view.plan.problem.tolerance / max(abs(high - low), 1e-300)
+        width = 0.25 * view.plan.problem.within(low) / max(abs(high - low), 1e-300)
         held = np.searchsorted(votes, votes + width, side="right") - np.arange(len(votes))
         best = int(np.argmax(held))
         return low + float(np.median(votes[best : best + int(held[best])])) * (high - low)

@@ -67,7 +67,7 @@ def _through(problem: Problem, found: Inversion, column: Array) -> Array | None:
     family, secret = problem.family, problem.secret
     if found.factor is None or found.offset is None or not isinstance(family, LocationScale):
         return None
-    if secret.linear(family) is None:  # the rows do not give it
+    if secret.per_shift is None and secret.linear(family) is None:  # the rows do not give it
         return None
     own = secret.of_column(InMemory(column[np.isfinite(column)]), family)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):

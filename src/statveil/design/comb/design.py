@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from statveil.accounting import distortion, hit_window, risk
 from statveil.design.comb.search import best_comb
+from statveil.design.interval.axis import least_number
 from statveil.design.interval.cuts import Chart, charts, shift_cut
 from statveil.design.target import BinWidth, MaxDistortion, MaxRisk, Target, hides_nothing, meets, unreachable
 from statveil.design.treatment import Treatment
@@ -20,7 +22,9 @@ from statveil.problem.location_scale import Form, LocationScale
 from statveil.problem.prior import Box
 from statveil.problem.priors.flat import Flat
 from statveil.problem.problem import Problem
+from statveil.rounding import tolerant_ceil
 from statveil.theory.comb_layout import STRETCH, most_teeth
+from statveil.theory.risk.log_slope import class_slope
 
 __all__ = ["design_comb"]
 
@@ -127,6 +131,9 @@ def _along(problem: Problem, chart: Chart, direction: Form, goal: MaxRisk | MaxD
             keep=problem.support,
         )
 
+    (first, *others) = problem.box.axes.values()
+    if not others and (first.falling or class_slope(first) is not None):
+        return _packed(problem, option, goal, window=window, unit=unit, longest=first.width)
     if isinstance(goal, MaxDistortion):
         if 2 * goal.value / unit < window:
             raise hides_nothing(goal.value, 0.5 * unit * window)
@@ -140,3 +147,29 @@ def _along(problem: Problem, chart: Chart, direction: Form, goal: MaxRisk | MaxD
     while not meets(risk(problem, option(high)).value, goal):  # quick risks may be a little too low
         high, nudge = min(high * (1 + nudge), longest), 2 * nudge
     return option(high)
+
+
+def _packed(
+    problem: Problem,
+    option: Callable[[float], Comb],
+    goal: MaxRisk | MaxDistortion,
+    *,
+    window: float,
+    unit: float,
+    longest: float,
+) -> Comb:
+    """Whole teeth from the dense end on: the fewest for a risk, the most for a distortion."""
+
+    def comb(teeth: int) -> Comb:
+        return replace(option((teeth - 1) * window), teeth=teeth, extent=(teeth - 1) * window, packed=True)
+
+    most = max(2, tolerant_ceil(longest / window) + 1)
+    if isinstance(goal, MaxDistortion):
+        teeth = most_teeth(2 * goal.value / unit, window)
+        if teeth < 2:
+            raise hides_nothing(goal.value, 0.5 * unit * window)
+        return comb(min(teeth, most))
+    fewest = least_number(lambda teeth: meets(risk(problem, comb(teeth)).value, goal), 2, most)
+    if fewest is None:
+        raise unreachable(goal.value, risk(problem, comb(most)).value)
+    return comb(fewest)

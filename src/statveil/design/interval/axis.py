@@ -11,6 +11,7 @@ from statveil.accounting import risk
 from statveil.design.interval.cuts import Chart
 from statveil.design.target import MaxDistortion, MaxRisk, hides_nothing, meets, unreachable
 from statveil.mechanisms.interval import Interval
+from statveil.numeric import halved
 from statveil.problem.location_scale import Form, LocationScale
 from statveil.problem.problem import Problem
 from statveil.rounding import tolerant_floor
@@ -48,7 +49,7 @@ def best_on_axis(problem: Problem, chart: Chart, direction: Form, goal: MaxRisk 
         width = min(length, 2 * goal.value / unit)
         if not axis.exact:  # whole bins only: a shorter last bin can only worsen the bound
             return chart.interval(problem, direction, length / math.ceil(length / width - 1e-9))
-        options = [whole] if width >= length else _offsets(problem, chart, direction, width, axis.flat)
+        options = [whole] if width >= length else _offsets(problem, chart, direction, width, axis.flat or axis.falling)
         return min(options, key=lambda option: risk(problem, option, quick=True).value)
     least = risk(problem, whole).value
     if not meets(least, goal, within=1.0):
@@ -61,6 +62,11 @@ def best_on_axis(problem: Problem, chart: Chart, direction: Form, goal: MaxRisk 
         most = max(1, math.floor(length / window))
         fewest = least_number(lambda i: _meets(problem, chart, direction, length / (most + 1 - i), goal), 1, most)
         return chart.interval(problem, direction, length / (most + 1 - (fewest or most)))
+    if axis.falling:  # from the dense end on, wider bins only catch less (docs/theory.md, relative tolerance)
+        _, width = halved(
+            lambda w: _meets(problem, chart, direction, w, goal), min(window / goal.value, length), length, close=1e-13
+        )
+        return chart.interval(problem, direction, width)
     return _best_width(problem, chart, direction, goal, window / goal.value)
 
 

@@ -140,7 +140,7 @@ def _settle(problem: Problem, mechanism: Binned, goal: MaxRisk | MaxDistortion) 
     whole = _without_sliver(mechanism)
     if meets(risk(problem, whole).value, goal):
         return whole
-    flat = isinstance(problem.prior, Box) and all(a.flat for a in problem.prior.axes.values())
+    flat = isinstance(problem.prior, Box) and all(a.flat or a.falling for a in problem.prior.axes.values())
     close = 1e-7 if flat and isinstance(mechanism, Interval) else 1e-4  # without quadrature, or with it
     low, high, nudge = mechanism.bins.width, mechanism.bins.width, 10 * close
     while not meets(risk(problem, _with_width(mechanism, high)).value, goal):
@@ -167,7 +167,7 @@ def _with_width(mechanism: Binned, width: float) -> Binned:
 
 def _tightened(problem: Problem, mechanism: Binned) -> Binned:
     """Narrower bins of the same risk: the risk only falls when a bin less is needed."""
-    if not all(axis.flat for axis in problem.box.axes.values()):
+    if not all(axis.flat or axis.falling for axis in problem.box.axes.values()):
         return mechanism
     most = risk(problem, mechanism).value
     width = mechanism.bins.width

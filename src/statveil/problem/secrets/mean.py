@@ -34,6 +34,14 @@ class Mean(Secret):
     def of_column(self, numbers: ColumnNumbers, family: Family) -> float:
         return numbers.mean
 
+    @property
+    def per_shift(self) -> float:
+        return 1.0
+
+    @property
+    def times_mean(self) -> float:
+        return 1.0
+
     def linear(self, family: LocationScale) -> tuple[float, float]:
         return 1.0, family.z_mean
 

@@ -29,11 +29,6 @@ class Quantile(Secret):
     doc: ClassVar[str] = "the alpha-quantile, written quantile:0.95"
     argument: ClassVar[str] = "A"
     also: ClassVar[Mapping[str, str]] = {
-        "median": "quantile:0.5",
-        "max": "quantile:1",
-        "maximum": "quantile:1",
-        "min": "quantile:0",
-        "minimum": "quantile:0",
         "percentile": "quantile:0.95 for the 95th percentile",
     }
 
@@ -54,6 +49,10 @@ class Quantile(Secret):
     @property
     def levels(self) -> tuple[float, ...]:
         return (self.alpha,)
+
+    @property
+    def per_shift(self) -> float:
+        return 1.0
 
     def check(self, family: Family) -> None:
         zero, one = family.quantile_ends

@@ -25,12 +25,17 @@ class Std(Secret):
     kind: ClassVar[str] = "std"
     doc: ClassVar[str] = "the standard deviation"
     also: ClassVar[Mapping[str, str]] = {"sd": "std", "stdev": "std"}
+    most_spread: ClassVar[float | None] = 1.0  # E|X - mean| <= std (Jensen)
 
     def of(self, family: Family, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         return family.std(params)
 
     def of_column(self, numbers: ColumnNumbers, family: Family) -> float:
         return numbers.std
+
+    @property
+    def per_shift(self) -> float:
+        return 0.0
 
     def linear(self, family: LocationScale) -> tuple[float, float]:
         return 0.0, family.z_std

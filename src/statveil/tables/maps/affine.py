@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from statveil.planning import Plan
+from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.location_scale import LocationScale
 from statveil.tables.blocks import Array
 from statveil.tables.maps.build import Job
@@ -127,6 +128,9 @@ def prepare(job: Job) -> Affine:
     elif about is not None:
         pivot = target = about
         factor = (secret - rate * about) / (own - rate * about)
+    elif isinstance(family, AnyShape):  # a spread, about the column's own centre, which stays
+        pivot = target = job.centre
+        factor = secret / own
     else:
         factor = float(family.scale(job.released)) / _coarse(plan, float(family.scale(job.params)))
         pivot, target = (
@@ -135,11 +139,22 @@ def prepare(job: Job) -> Affine:
             else (_coarse(plan, float(family.loc(job.params))), float(family.loc(job.released)))
         )
     quiet = Quiet.of(
-        reach=largest_secret(plan) if about is None else abs(about),
+        reach=_reach(plan, job) if about is None else abs(about),
         factor=plan.mechanism.largest_factor(plan.problem, about) if mode.stretches else 1.0,
         stretched=mode.stretches,
     )
     return Affine(pivot=pivot, factor=factor, target=target, quiet=quiet, fixed=about, seed=job.smear_seed)
+
+
+def _reach(plan: Plan, job: Job) -> float:
+    """How large originals are at most, as the prior tells."""
+    spread = isinstance(plan.problem.family, AnyShape) and plan.release_mode.stretches
+    # the prior of a spread does not say where the column lies; its centre is released as it is
+    return (
+        max(largest_secret(plan), 2.0 ** math.ceil(math.log2(abs(job.centre))))
+        if spread and job.centre
+        else (largest_secret(plan))
+    )
 
 
 def _coarse(plan: Plan, value: float) -> float:
@@ -153,6 +168,8 @@ def largest_secret(plan: Plan) -> float:
     """How large the secret can be under the prior."""
     family = plan.problem.family
     assert isinstance(family, LocationScale)
+    if isinstance(family, AnyShape):
+        return max(abs(family.belief.low), abs(family.belief.high))
     axes = plan.problem.box.axes
     slopes = {
         param.name: (family.loc_form.get(param.name, 0.0), family.scale_form.get(param.name, 0.0))

@@ -34,6 +34,8 @@ class Job:
         Whether values that are 32-bit floats are smeared over their cells.
     seed : int
         The secret seed.
+    centre : float
+        The point about which a spread is stretched where none is known.
     counts : array, optional
         Rows of each category as they were counted: a column that has others by now is refused.
     """
@@ -46,6 +48,7 @@ class Job:
     offset: float
     smear: bool
     seed: int
+    centre: float = 0.0
     counts: Counts | None = None
 
     @property

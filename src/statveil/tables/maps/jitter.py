@@ -133,6 +133,6 @@ def prepare_jitter(
 
 def prepare(job: Job) -> Jitter:
     """Steps above the declared bound, with the released mean."""
-    known, mean = job.plan.problem.known, job.ends[1]
+    known, mean = job.plan.problem.known, job.ends[1] / (job.plan.problem.secret.times_mean or 1.0)
     assert known.step is not None
     return prepare_jitter(job.blocks, about=job.bound, step=known.step, mean=mean, atoms=known.atoms, seed=job.seed)

@@ -327,7 +327,7 @@ def prepare_smooth(
 
 def prepare(job: Job) -> Smooth:
     """Steps, heaps and atoms above the declared bound, with the released mean."""
-    known, mean = job.plan.problem.known, job.ends[1]
+    known, mean = job.plan.problem.known, job.ends[1] / (job.plan.problem.secret.times_mean or 1.0)
     return prepare_smooth(
         job.blocks,
         about=job.bound,

@@ -10,11 +10,11 @@ from statveil.numeric import Array
 from statveil.problem.axis import Axis
 from statveil.rounding import tolerant_floor
 from statveil.theory.bins import Bins
-from statveil.theory.comb_layout import layout
+from statveil.theory.comb_layout import Layout, layout
 from statveil.theory.risk.classes import best_in_classes
 from statveil.theory.risk.pieces import best_in_bins
 
-__all__ = ["comb_axis_risk", "comb_risk", "interval_risk", "simplex_risk", "teeth"]
+__all__ = ["comb_axis_risk", "comb_risk", "interval_risk", "packed_risk", "simplex_risk", "teeth"]
 
 
 def interval_risk(axis: Axis, bins: Bins, window: float, *, quick: bool = False) -> float:
@@ -26,16 +26,22 @@ def interval_risk(axis: Axis, bins: Bins, window: float, *, quick: bool = False)
     if axis.flat:
         total = sum(count * min(window, length) for length, count in bins.pieces())
         return min(1.0, total / (bins.high - bins.low))
+    if axis.falling:
+        edges = bins.edges()
+        starts = axis.cdf(edges[:-1])
+        caught = axis.cdf(np.minimum(edges[:-1] + window, edges[1:])) - starts
+        # each difference is off by a rounding error of a number up to 1
+        return _share(axis, bins.low, bins.high, math.fsum(caught) + len(caught) * 2.0**-52, tails=0.0)
     edges = _core_edges(axis, bins)
     start, stop = edges[:-1], edges[1:]
     caught = best_in_bins(axis, start, stop, window, quick=quick)
     return _share(axis, bins.low, bins.high, math.fsum(caught))
 
 
-def _share(axis: Axis, low: float, high: float, hit: float) -> float:
+def _share(axis: Axis, low: float, high: float, hit: float, *, tails: float = 2e-12) -> float:
     """What is caught over the mass, 1 unless a constraint cuts the range; rounding errors and far tails are hits."""
     whole = float(axis.cdf(high) - axis.cdf(low))
-    return min(1.0, (hit * (1 + 1e-12) + 2e-12) / whole)
+    return min(1.0, (hit * (1 + 1e-12) + tails) / whole)
 
 
 def _core_edges(axis: Axis, bins: Bins) -> Array:
@@ -59,7 +65,7 @@ def comb_risk(axis: Axis, bins: Bins, step: float, window: float) -> float:
     f = frac(length / step) the theory's [(1-f) min(K, n0) + f min(K, n0+1)] step is min(length, K step): a comb
     costs what an interval costs against a window of K whole steps.
     """
-    if axis.flat:
+    if axis.flat or axis.falling:  # of a falling belief a class's first teeth are its heaviest
         return interval_risk(axis, bins, teeth(window, step) * step)
     edges = _core_edges(axis, bins)
     start, size = edges[:-1], np.diff(edges)
@@ -95,6 +101,22 @@ def comb_axis_risk(
     if rest > 0:
         parts += best_in_bins(axis, np.array([high - rest]), np.array([high]), attacker, quick=quick).tolist()
     return _share(axis, low, high, math.fsum(parts))
+
+
+def packed_risk(axis: Axis, blocks: Layout, attacker: float) -> float:
+    """P(hit) for packed combs under a belief that only falls: of every class the first teeth are the heaviest.
+
+    A window holds q neighbouring teeth, so it catches the first q spacings of each block.
+    """
+    block, spacing, rest = float(blocks.block), float(blocks.spacing), float(blocks.rest)
+    held = (tolerant_floor(attacker / spacing) + 1) * spacing
+    starts = axis.low + block * np.arange(int(blocks.count))
+    caught = (axis.cdf(starts + min(block, held)) - axis.cdf(starts)).tolist()
+    if rest > 0:
+        reach = min(rest, held if bool(blocks.toothed) else attacker)
+        caught.append(float(axis.cdf(axis.high - rest + reach) - axis.cdf(axis.high - rest)))
+    # each difference is off by a rounding error of a number up to 1
+    return _share(axis, axis.low, axis.high, math.fsum(caught) + len(caught) * 2.0**-52, tails=0.0)
 
 
 def simplex_risk(categories: int, bins: Bins, window: float) -> float:

@@ -1,0 +1,78 @@
+"""A problem without a family: from what is declared to the map along which the secret moves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from statveil.errors import ProblemError
+from statveil.problem.axis import Axis
+from statveil.problem.domain import Param
+from statveil.problem.families.any_shape import AnyShape
+from statveil.problem.prior import Box, Prior, Simplex, as_axis
+from statveil.problem.secret import Secret
+from statveil.problem.structure import Structure
+from statveil.problem.tolerance import Relative
+
+__all__ = ["VALUE", "any_shape"]
+
+VALUE = "value"
+"""How the secret is called where parameters go by name."""
+
+
+def any_shape(*, secret: Secret, prior: object, tolerance: float | Relative, known: Structure) -> AnyShape:
+    """The orbit of a secret whose prior is on itself, for what everyone knows of the column."""
+    relative = isinstance(tolerance, Relative)
+    belief = _belief(secret, prior).fit(_domain(secret, known, relative=relative))
+    if belief.known:
+        raise ProblemError(f"the {secret.label} is publicly known, so there is nothing to hide; give it a range.")
+    if not secret.per_shift and secret.per_shift is not None and known.spacing is None and not known.fixed_points:
+        about = None  # a spread is stretched about the column's own centre
+    else:
+        about = _fixed(known)
+    return AnyShape(
+        secret=secret,
+        belief=belief,
+        # whole steps are equally long in the unit of the column, not in its logarithm
+        log=relative and (known.spacing is None or bool(known.fixed_points)),
+        about=about,
+        closeness=tolerance if isinstance(tolerance, Relative) else None,
+    )
+
+
+def _fixed(known: Structure) -> float | None:
+    """The point that every map must leave where it is: a bound, or the only atom."""
+    bounds = [bound for bound in (known.minimum, known.maximum) if bound is not None]
+    if len(bounds) == 1:
+        return bounds[0]
+    return known.fixed_points[0] if len(known.fixed_points) == 1 else None
+
+
+def _belief(secret: Secret, prior: object) -> Axis:
+    if isinstance(prior, Simplex):  # none was given
+        raise ProblemError(
+            f"what outsiders believe of the {secret.label} is missing: without a family the prior is a range of it, "
+            "such as 100:250, or what else they believe ('statveil list' shows the forms)."
+        )
+    if isinstance(prior, Box) or (isinstance(prior, Mapping) and prior):
+        axes = prior.axes if isinstance(prior, Box) else Box(prior).axes
+        if list(axes) != [VALUE]:
+            raise ProblemError(
+                f"without a family the prior is on the {secret.label} itself, without a name. Got one of "
+                f"{', '.join(map(repr, axes))}; write the range alone, or state the family that has these parameters."
+            )
+        return axes[VALUE]
+    if isinstance(prior, Prior):
+        raise ProblemError(f"the prior must be a range or a density of the {secret.label}. Got {prior!r}.")
+    return as_axis(secret.label, prior)
+
+
+def _domain(secret: Secret, known: Structure, *, relative: bool) -> Param:
+    """Where the secret can lie: inside known bounds, and above 0 for a spread or a relative tolerance."""
+    low, high = -math.inf, math.inf
+    if secret.per_shift:
+        low = -math.inf if known.minimum is None else secret.per_shift * known.minimum
+        high = math.inf if known.maximum is None else secret.per_shift * known.maximum
+    if relative or secret.per_shift == 0:
+        low = max(low, 0.0)
+    return Param(name=secret.label, low=low, high=high, typical=(1.0, 2.0), doc="the secret itself")

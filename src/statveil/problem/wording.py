@@ -1,0 +1,48 @@
+"""The terms of a problem in words, for plans, cards and pages alike."""
+
+from __future__ import annotations
+
+from statveil.problem.families.any_shape import AnyShape
+from statveil.problem.problem import Problem
+from statveil.problem.tolerance import Relative
+from statveil.rounding import shown_down, shown_up
+
+__all__ = ["column_text", "distortion_text", "mean_or_label", "share_of", "tolerance_text"]
+
+
+def column_text(problem: Problem) -> str:
+    """What kind of column a problem is about."""
+    return "a column of any shape" if isinstance(problem.family, AnyShape) else f"a {problem.family.name} column"
+
+
+def tolerance_text(problem: Problem) -> str:
+    """How close a guess counts, as it was stated."""
+    closeness = problem.closeness
+    return str(closeness) if isinstance(closeness, Relative) else f"{closeness:.12g}"
+
+
+def distortion_text(problem: Problem, value: float, *, down: bool = False) -> str:
+    """A distortion in the terms of its problem, rounded up (or down)."""
+    share = problem.measure.kind == "relative"
+    shown = shown_down if down else shown_up
+    return f"{shown(100 * value)} %" if share else shown(value)
+
+
+def share_of(problem: Problem) -> str:
+    """What a relative distortion is a share of."""
+    family, what = problem.family, "W1 distance between original and release, as a share of"
+    assert isinstance(family, AnyShape)
+    if family.moves == "stretch":
+        return f"{what} the rows' mean distance from their centre"
+    if family.moves == "scale" and problem.secret.times_mean is None:
+        return f"{what} the rows' mean distance from {family.about:g}"
+    return f"{what} the {mean_or_label(problem)}"
+
+
+def _label(problem: Problem) -> str:
+    return "mean" if problem.secret.times_mean is not None else problem.secret.label
+
+
+def mean_or_label(problem: Problem) -> str:
+    """Of what a distortion in the column's unit is a share."""
+    return "mean" if problem.secret.times_mean is not None else problem.secret.label
