@@ -35,7 +35,13 @@ class Once(click.Command):
 
 
 _PROBLEM = (
-    click.option("--family", required=True, metavar="NAME", help="Family of the column; 'statveil list' shows them."),
+    click.option(
+        "--family",
+        required=True,
+        metavar="NAME",
+        help="Family of the column; 'statveil list' shows them. shape:lognorm(1): any continuous distribution of "
+        "SciPy, moved and stretched; shape:FILE:COLUMN: the shape of a column of a public table.",
+    ),
     click.option("--trials-per-draw", "trials", type=int, metavar="N", help="Trials behind each count (binomial)."),
     click.option("--categories", type=int, metavar="C", help="Number of categories (categorical)."),
     click.option("--labels", metavar="A,B,C", help="Labels of the categories (categorical)."),

@@ -57,9 +57,11 @@ class Problem:
             raise ProblemError(f"the family must be a value such as sv.Gaussian(). Got {self.family!r}.")
         if not isinstance(self.secret, Secret):
             raise ProblemError(f"the secret must be a value such as sv.Mean(). Got {self.secret!r}.")
-        self.family.check_secret(self.secret)
         if isinstance(self.prior, Mapping):  # {"mu": (0, 200)} means what Box(mu=(0, 200)) says
             object.__setattr__(self, "prior", Box(self.prior))
+        if isinstance(self.prior, Box):
+            object.__setattr__(self, "family", self.family.stated_in(self.prior.axes))
+        self.family.check_secret(self.secret)
         if not isinstance(self.prior, Prior):
             raise ProblemError(
                 f"the prior must be a value such as sv.Box(mean=(0, 200)). Got {self.prior!r}; give a range, a known "

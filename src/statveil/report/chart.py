@@ -44,7 +44,7 @@ def frontier_chart(frontier: Frontier) -> Any:
         width=640,
         height=360,
         title={
-            "text": f"Hiding the {problem.secret.label} of a {problem.family.name} column",
+            "text": f"Hiding the {problem.secret.label} of a {problem.family.label} column",
             "subtitle": "better: down and left (less risk, less distortion)",
         },
     )

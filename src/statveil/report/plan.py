@@ -18,7 +18,7 @@ def describe_plan(plan: Plan) -> str:
     problem = plan.problem
     about = "about" if plan.risk_kind == "simulated" else "at most"
     lines = [
-        f"Hides the {problem.secret.label} of a {problem.family.name} column.",
+        f"Hides the {problem.secret.label} of a {problem.family.label} column.",
         f"  risk        {shown_up(plan.risk)}   the best attacker gets within {problem.tolerance:.12g} {about} this "
         f"often ({plan.risk_kind})",
     ]
