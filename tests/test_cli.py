@@ -152,6 +152,7 @@ def test_list(cli, ask):
         "poisson",
         "categorical",
         "shape",
+        "negative-binomial",
     ]
     for name in names:
         assert name in out
@@ -164,6 +165,7 @@ def test_list_names_the_parameters_of_the_contract(ask):
     assert told == {
         "location": {"mean"},
         "shape": {"mean", "std"},
+        "negative-binomial": {"mean"},
         "gaussian": {"mu", "sigma"},
         "uniform": {"low", "high"},
         "exponential": {"scale"},

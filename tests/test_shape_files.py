@@ -280,3 +280,31 @@ def test_the_example_of_the_page_on_shapes_runs():
     exec(compile(code, "shapes.md", "exec"), names)
     assert names["plan"].mode == "scale"
     assert len(names["released"]) == 2_000
+
+
+@pytest.mark.parametrize(
+    "text", ["negative-binomial", "negative-binomial()", "negative-binomial(x)", "negative-binomial(-1)"]
+)
+def test_a_negative_binomial_needs_its_size(cli, text):
+    code, out, err = cli("plan", "--family", text, "--prior", "mean=2:30", *ASKED[4:])
+    assert (code, out) == (2, "")
+    assert "size" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_column_of_negative_binomial_counts_is_released(cli, tmp_path):
+    rows = np.random.default_rng(8).negative_binomial(2.5, 2.5 / (2.5 + 12), 3_000)
+    pl.DataFrame({"n": rows}).write_csv(tmp_path / "t.csv")
+    asked = ["--prior", "mean=2:30", "--secret", "mean", "--tolerance", "0.3", "--max-risk", "0.2"]
+    plan = tmp_path / "plan.json"
+    assert cli("plan", "--family", "negative-binomial(2.5)", *asked, "-o", plan)[0] == 0
+    found = load_plan(plan)
+    assert (found.problem.family, found.mode) == (sv.NegativeBinomial(size=2.5), "rank")
+    rate = sv.simulate(found, trials=20_000, seed=3)
+    assert rate.low <= found.risk <= 0.2
+    code, _, err = cli("release", plan, tmp_path / "t.csv", tmp_path / "out.csv", "--column", "n")
+    assert (code, err) == (0, "")
+    after = pl.read_csv(tmp_path / "out.csv")["n"].to_numpy()
+    assert after.dtype.kind == "i"
+    assert abs(after.mean() - rows.mean()) <= found.distortion + 0.1
+    assert np.all(np.diff(after[np.argsort(rows, kind="stable")][np.diff(np.sort(rows), prepend=-1) > 0]) >= 0)

@@ -38,6 +38,7 @@ _WHERE = {
     "LocationScale": "problem.location_scale",
     "Mean": "problem.secrets.mean",
     "Mechanism": "mechanisms.mechanism",
+    "NegativeBinomial": "problem.families.negative_binomial",
     "Ordinal": "problem.ordinal",
     "Plan": "planning",
     "PlanFileError": "errors",

@@ -10,6 +10,7 @@ from statveil.errors import ProblemError, shortened, unknown_name
 from statveil.problem.axis import Axis
 from statveil.problem.families.binomial import Binomial
 from statveil.problem.families.categorical import Categorical
+from statveil.problem.families.negative_binomial import NegativeBinomial
 from statveil.problem.families.shape import Shape
 from statveil.problem.family import FAMILIES, Family
 from statveil.problem.prior import Box
@@ -93,6 +94,13 @@ def parse_family(
         if trials is not None or categories is not None or labels is not None:
             raise ProblemError("--trials-per-draw, --categories and --labels are not for a shape; leave them out.")
         return _parse_shape(shape if colon else "")
+    if written := re.fullmatch(r"negative-binomial(?:\(([^()]*)\))?", name):
+        if not (written[1] or "").strip():
+            raise ProblemError(
+                "the family 'negative-binomial' needs its publicly known size: write negative-binomial(2.5) for counts "
+                "of variance mean + mean^2 / 2.5."
+            )
+        return NegativeBinomial(size=parse_number(written[1], "the size of a negative binomial"))
     if name not in FAMILIES:
         if name in _NOT_THERE:
             raise ProblemError(
