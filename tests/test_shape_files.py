@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import statveil as sv
+from statveil.auditing.redraw import redrawn
 from statveil.plan_file import load_plan, save_plan
 
 ASKED = ["--prior", "mean=20:60", "--prior", "std=5:40", "--secret", "std", "--tolerance", "1", "--max-risk", "0.25"]
@@ -308,3 +309,18 @@ def test_a_column_of_negative_binomial_counts_is_released(cli, tmp_path):
     assert after.dtype.kind == "i"
     assert abs(after.mean() - rows.mean()) <= found.distortion + 0.1
     assert np.all(np.diff(after[np.argsort(rows, kind="stable")][np.diff(np.sort(rows), prepend=-1) > 0]) >= 0)
+
+
+def test_an_audit_places_tables_without_a_variance_by_their_quartiles():
+    prior = sv.Box(median=(20, 60), iqr=(5, 40))
+    problem = sv.Problem(family=sv.Shape("pareto(1.8)"), prior=prior, secret=sv.Quantile(0.9), tolerance=0.5)
+    rng = np.random.default_rng(9)
+    column = 30 + 15 * rng.pareto(1.8, 2_001)
+    c = problem.family.coefficients(problem.secret)
+    for _ in range(20):
+        fresh = redrawn(problem, column, sv.Structure(), rng)
+        iqr = np.quantile(fresh, 0.75) - np.quantile(fresh, 0.25)
+        place = np.quantile(fresh, 0.9) - c["iqr"] * iqr
+        assert 5 * (1 - 1e-9) <= iqr <= 40 * (1 + 1e-9)
+        assert 20 - 1e-6 <= place <= 60 + 1e-6
+        assert np.ptp(np.diff(np.sort(fresh)) / np.diff(np.sort(column))) < 1e-3  # one stretch for all rows

@@ -47,7 +47,7 @@ class NegativeBinomial(Ordinal):
 
     @property
     def label(self) -> str:
-        return f"{self.name}({self.size:.17g})"
+        return f"{self.name}({repr(self.size).removesuffix('.0')})"
 
     @property
     def parameter(self) -> Param:

@@ -46,7 +46,7 @@ class ScipyShape(Standard):
 
     def __init__(self, name: str, args: tuple[float, ...]) -> None:
         known = _ALIASES.get(name, name)
-        self.label = f"{known}({','.join(f'{value:.17g}' for value in args)})" if args else known
+        self.label = f"{known}({','.join(repr(value).removesuffix('.0') for value in args)})" if args else known
         dist = _distribution(known, name)
         _check_arguments(dist, known, args)
         with np.errstate(all="ignore"), warnings.catch_warnings():
