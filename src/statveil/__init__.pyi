@@ -59,7 +59,9 @@ from statveil.problem.families.exponential import Exponential as Exponential
 from statveil.problem.families.gaussian import Gaussian as Gaussian
 from statveil.problem.families.geometric import Geometric as Geometric
 from statveil.problem.families.location import Location as Location
+from statveil.problem.families.negative_binomial import NegativeBinomial as NegativeBinomial
 from statveil.problem.families.poisson import Poisson as Poisson
+from statveil.problem.families.shape import Shape as Shape
 from statveil.problem.families.shifted_exponential import ShiftedExponential as ShiftedExponential
 from statveil.problem.families.uniform import Uniform as Uniform
 from statveil.problem.family import Family as Family
@@ -98,6 +100,7 @@ from statveil.spoken import describe as describe
 from statveil.tables.inspection import ColumnReport as ColumnReport
 from statveil.tables.inspection import Inspection as Inspection
 from statveil.tables.inspection import inspect as inspect
+from statveil.tables.reference import public_shape as public_shape
 from statveil.tables.release import Release as Release
 from statveil.tables.release import release as release
 from statveil.tables.release_file import release_file as release_file

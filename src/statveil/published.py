@@ -113,7 +113,7 @@ def _(mechanism: Interval, problem: Problem) -> float | None:
     width, eps, family = mechanism.bins.width, problem.tolerance, problem.family
     if isinstance(family, Categorical):
         return printed_categorical(eps, width, len(family.params))
-    if not isinstance(family, LocationScale) or mechanism.bins.origin != mechanism.bins.low:
+    if not isinstance(family, LocationScale) or not family.in_paper or mechanism.bins.origin != mechanism.bins.low:
         return None
     rate = family.rate(problem.secret, mechanism.direction)
     if rate == 0:

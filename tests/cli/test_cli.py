@@ -151,6 +151,8 @@ def test_list(cli, ask):
         "binomial",
         "poisson",
         "categorical",
+        "shape",
+        "negative-binomial",
     ]
     for name in names:
         assert name in out
@@ -162,6 +164,8 @@ def test_list_names_the_parameters_of_the_contract(ask):
     told = {name: set(family["parameters"]) for name, family in families.items() if name != "categorical"}
     assert told == {
         "location": {"mean"},
+        "shape": {"mean", "std"},
+        "negative-binomial": {"mean"},
         "gaussian": {"mu", "sigma"},
         "uniform": {"low", "high"},
         "exponential": {"scale"},

@@ -1,4 +1,4 @@
-"""Geometric, binomial and Poisson against scipy.stats, mpmath and finite differences."""
+"""Geometric, binomial, negative binomial and Poisson against scipy.stats, mpmath and finite differences."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from scipy import stats
 from statveil.errors import ProblemError
 from statveil.problem.families.binomial import Binomial
 from statveil.problem.families.geometric import Geometric
+from statveil.problem.families.negative_binomial import NegativeBinomial
 from statveil.problem.families.poisson import Poisson
 from statveil.problem.family import family_from_json
 from statveil.problem.ordinal import Ordinal
@@ -25,7 +26,15 @@ from statveil.problem.secrets.mean import Mean
 from statveil.problem.secrets.quantile import Quantile
 from statveil.problem.secrets.std import Std
 
-FAMILIES: list[Ordinal] = [Geometric(), Binomial(trials=1), Binomial(trials=12), Poisson()]
+FAMILIES: list[Ordinal] = [
+    Geometric(),
+    Binomial(trials=1),
+    Binomial(trials=12),
+    Poisson(),
+    NegativeBinomial(size=0.3),
+    NegativeBinomial(size=4.5),
+]
+COUNTED_BY_MEAN = (Poisson, NegativeBinomial)
 SECRETS: list[Secret] = [Mean(), Std(), Fraction(0), Fraction(1)]
 
 
@@ -35,6 +44,8 @@ def reference(family: Ordinal, theta: Any) -> Any:
         return stats.geom(theta, loc=-1)
     if isinstance(family, Binomial):
         return stats.binom(family.trials, theta)
+    if isinstance(family, NegativeBinomial):
+        return stats.nbinom(family.size, family.size / (family.size + theta))
     return stats.poisson(theta)
 
 
@@ -80,7 +91,7 @@ def test_quantile_at_the_ends_and_outside(family: Ordinal) -> None:
 @settings(max_examples=60, deadline=None)
 @given(share=st.floats(0.001, 0.999), k=st.integers(0, 60))
 def test_quantile_inverts_the_cdf(family: Ordinal, share: float, k: int) -> None:
-    theta = 30 * share if isinstance(family, Poisson) else share
+    theta = 30 * share if isinstance(family, COUNTED_BY_MEAN) else share
     level = float(family.cdf(k, family.at(theta)))
     if level == 1:  # far out the cdf is 1 in floating point, and the 1-quantile is the last count
         assert float(family.quantile(level, family.at(theta))) == family.last_count
@@ -121,7 +132,7 @@ def test_sample_follows_the_shares(family: Ordinal) -> None:
 
 @by_family
 def test_support_top_leaves_out_almost_nothing(family: Ordinal) -> None:
-    low, high = (1e-3, 1e5) if isinstance(family, Poisson) else (1e-4, 1 - 1e-4)
+    low, high = (1e-3, 1e5) if isinstance(family, COUNTED_BY_MEAN) else (1e-4, 1 - 1e-4)
     for theta in np.geomspace(low, high, 9):
         assert reference(family, theta).sf(family.support_top(family.at(theta))) < 1e-15
     both = family.support_top(family.at([low, high]))
@@ -134,6 +145,31 @@ def test_poisson_share_keeps_precision(rate: float, k: int) -> None:
     with mpmath.workdps(40):
         exact = mpmath.exp(k * mpmath.log(mpmath.mpf(rate)) - rate - mpmath.loggamma(k + 1))
         assert abs(mpmath.mpf(float(Poisson().pmf(k, {"rate": rate}))) / exact - 1) < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("size", "mean", "k"),
+    [(1e6, 0.5, 0), (1e6, 1e4, 10_100), (0.01, 3.0, 0), (0.01, 3.0, 700), (2.5, 1e4, 50_000), (1.0, 1e-3, 2)],
+)
+def test_negative_binomial_share_keeps_precision(size: float, mean: float, k: int) -> None:
+    with mpmath.workdps(40):
+        r, m = mpmath.mpf(size), mpmath.mpf(mean)
+        exact = mpmath.binomial(r + k - 1, k) * (r / (r + m)) ** r * (m / (r + m)) ** k
+        found = float(NegativeBinomial(size=size).pmf(k, {"mean": mean}))
+        assert abs(mpmath.mpf(found) / exact - 1) < 1e-11
+
+
+def test_negative_binomials_of_size_1_are_geometric_and_of_large_size_poisson() -> None:
+    k, mean = np.arange(60.0), 4.0
+    one, many = NegativeBinomial(size=1), NegativeBinomial(size=1e6)
+    np.testing.assert_allclose(one.pmf(k, {"mean": mean}), Geometric().pmf(k, {"p": 1 / (1 + mean)}), rtol=1e-12)
+    np.testing.assert_allclose(many.pmf(k[:20], {"mean": mean}), Poisson().pmf(k[:20], {"rate": mean}), rtol=2e-4)
+
+
+@pytest.mark.parametrize("size", [0, -1, 1e-9, 1e9, float("nan"), float("inf"), "2", None, True])
+def test_a_size_that_is_none_is_refused(size: Any) -> None:
+    with pytest.raises(ProblemError, match="the 'size' of a negative binomial must"):
+        NegativeBinomial(size=size)
 
 
 @pytest.mark.parametrize(("n", "p", "k"), [(100_000, 0.3, 30_100), (20, 1e-4, 3), (100, 0.999, 97), (1, 0.3, 1)])
@@ -151,6 +187,9 @@ def exact_cdf(family: Ordinal, k: int, theta: Any) -> Any:
     if isinstance(family, Binomial):
         n = family.trials
         return mpmath.fsum(mpmath.binomial(n, i) * theta**i * (1 - theta) ** (n - i) for i in range(min(k, n) + 1))
+    if isinstance(family, NegativeBinomial):
+        r = mpmath.mpf(family.size)
+        return mpmath.betainc(r, k + 1, 0, r / (r + theta), regularized=True)
     return mpmath.exp(-theta) * mpmath.fsum(theta**i / mpmath.factorial(i) for i in range(k + 1))
 
 
@@ -163,6 +202,8 @@ def exact_secret(family: Ordinal, secret: Secret, theta: Any) -> Any:
     if isinstance(family, Binomial):
         n = family.trials
         return n * theta if secret.kind == "mean" else mpmath.sqrt(n * theta * (1 - theta))
+    if isinstance(family, NegativeBinomial):
+        return theta if secret.kind == "mean" else mpmath.sqrt(theta + theta**2 / mpmath.mpf(family.size))
     return theta if secret.kind == "mean" else mpmath.sqrt(theta)
 
 
@@ -187,8 +228,8 @@ def test_slopes_are_the_derivatives(family: Ordinal) -> None:
 def test_tv_is_the_largest_gap_of_the_cdfs_and_half_the_gap_of_the_shares(
     family: Ordinal, parts: tuple[float, float]
 ) -> None:
-    a, b = (30 * np.array(parts)).tolist() if isinstance(family, Poisson) else parts
-    k = np.arange(0.0, 20_000.0 if isinstance(family, Geometric) else 120.0)
+    a, b = (30 * np.array(parts)).tolist() if isinstance(family, COUNTED_BY_MEAN) else parts
+    k = np.arange(0.0, 20_000.0 if isinstance(family, Geometric | NegativeBinomial) else 120.0)
     one, two = reference(family, a), reference(family, b)
     closed = float(family.tv(family.at(a), family.at(b)))
     assert closed == pytest.approx(0.5 * np.abs(one.pmf(k) - two.pmf(k)).sum(), abs=1e-7)
@@ -214,7 +255,10 @@ def test_crossing_exactly_on_a_count() -> None:
 
 
 @pytest.mark.parametrize("gap", [1e-12, 1e-9, 1e-6, 1e-4])
-@pytest.mark.parametrize(("family", "theta"), [(Poisson(), 1e4), (Geometric(), 0.02), (Binomial(trials=30), 0.37)])
+@pytest.mark.parametrize(
+    ("family", "theta"),
+    [(Poisson(), 1e4), (Geometric(), 0.02), (Binomial(trials=30), 0.37), (NegativeBinomial(size=2.5), 9.0)],
+)
 def test_close_members_do_not_cancel(family: Ordinal, theta: float, gap: float) -> None:
     other = theta * (1 + gap)
     k = int(family.crossing_count(theta, other))

@@ -16,6 +16,7 @@ from scipy import optimize, special, stats
 from statveil.errors import ProblemError
 from statveil.problem.families.binomial import Binomial
 from statveil.problem.families.geometric import Geometric
+from statveil.problem.families.negative_binomial import NegativeBinomial
 from statveil.problem.families.poisson import Poisson
 from statveil.problem.ordinal import Ordinal
 from statveil.problem.secret import Secret
@@ -34,6 +35,8 @@ def reference(family: Ordinal, theta: Any) -> Any:
         return stats.geom(theta, loc=-1)
     if isinstance(family, Binomial):
         return stats.binom(family.trials, theta)
+    if isinstance(family, NegativeBinomial):
+        return stats.nbinom(family.size, family.size / (family.size + theta))
     return stats.poisson(theta)
 
 
@@ -57,11 +60,12 @@ def brute_gamma(family: Ordinal, secret: Secret, low: float, high: float, top: i
     apart = 1e-5 * (high - low)
 
     def cost(x: Array) -> float:
-        a, b = sorted(x)
+        a, b = min(x.min(), high - apart), x.max()  # no pair leaves the range
         return float(brute_ratio(family, secret, a, max(b, a + apart), top)[0])
 
     grid = np.linspace(low, high, 181)
     a, b = (x[np.triu_indices(181)] for x in np.meshgrid(grid, grid, indexing="ij"))
+    a = np.minimum(a, high - apart)
     ratio = brute_ratio(family, secret, a, np.maximum(b, a + apart), top)
     starts = np.argsort(ratio)[:40:8]
     best, step = float(ratio.min()), 0.5 * (grid[1] - grid[0])
@@ -122,6 +126,9 @@ def test_a_grid_overstates() -> None:
         (Binomial(trials=6), Fraction(3), 0.1, 0.9, 6),
         (Poisson(), Std(), 0.5, 3.0, 40),
         (Poisson(), Fraction(2), 0.5, 6.0, 50),
+        (NegativeBinomial(size=2.5), Mean(), 0.5, 4.0, 150),
+        (NegativeBinomial(size=2.5), Std(), 0.5, 3.0, 120),
+        (NegativeBinomial(size=0.4), Fraction(2), 0.5, 9.0, 700),
     ],
     ids=str,
 )
@@ -147,10 +154,11 @@ def test_share_of_zeros_is_a_distance_itself(family: Ordinal) -> None:
 
 
 def some_family(draw: Any) -> tuple[Ordinal, float, float]:
-    kind = draw(st.sampled_from(["geometric", "binomial", "poisson"]))
-    if kind == "poisson":
+    kind = draw(st.sampled_from(["geometric", "binomial", "poisson", "negative binomial"]))
+    if kind in ("poisson", "negative binomial"):
         low = draw(st.floats(0.05, 12))
-        return Poisson(), low, low + draw(st.floats(0.05, 12))
+        family = Poisson() if kind == "poisson" else NegativeBinomial(size=draw(st.floats(0.3, 30)))
+        return family, low, low + draw(st.floats(0.05, 12))
     low = draw(st.floats(0.05, 0.85))
     high = low + draw(st.floats(0.02, 0.95 - 0.85)) + draw(st.floats(0, 1)) * (0.85 - low)
     return (Geometric() if kind == "geometric" else Binomial(trials=draw(st.integers(1, 25)))), low, high
@@ -173,7 +181,9 @@ def test_no_pair_of_members_lies_below_gamma(problem: tuple[Ordinal, Secret, flo
     part[1] = np.where(rng.random(400) < 0.3, part[0] + 0.02 * rng.standard_normal(400), part[1])
     a, b = low + (high - low) * np.clip(part, 0, 1)
     a, b = a[np.abs(a - b) > 1e-3 * (high - low)], b[np.abs(a - b) > 1e-3 * (high - low)]
-    top = {"geometric": 800, "poisson": 120}.get(family.name, int(min(family.last_count, 99)))
+    top = {"geometric": 800, "poisson": 120, "negative-binomial": 3_000}.get(
+        family.name, int(min(family.last_count, 99))
+    )
     found = ordinal_gamma(family, secret, low, high, "tv")
     change = np.abs(value(family, secret, a) - value(family, secret, b))
     moved = change > 1e-9 * change.max()  # the rest is rounding error of the secret

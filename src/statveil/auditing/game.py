@@ -19,7 +19,9 @@ from statveil.auditing.tables import AuditTable
 from statveil.auditing.view import Earlier, Knowledge, View
 from statveil.errors import StatveilError, TableError
 from statveil.planning import Plan
+from statveil.problem.column_numbers import InMemory
 from statveil.problem.families.categorical import Categorical
+from statveil.problem.location_scale import LocationScale
 from statveil.tables.blocks import Array, blocks_of
 from statveil.tables.preparing import Prepared, prepare
 from statveil.tables.series import ColumnType
@@ -121,9 +123,14 @@ class Game:
         column = self.table.column[rows]
         finite = column[np.isfinite(column)]
         truth = released_statistic(View(plan=self.plan, column=column))
-        mean, spread = (float(finite.mean()), float(finite.std())) if len(finite) else (0.0, 0.0)
+        family = self.plan.problem.family
+        assert isinstance(family, LocationScale)
+        place, spread = 0.0, 0.0
+        if len(finite):
+            place = family.measured_place().of_column(InMemory(finite), family)
+            spread = family.measured_spread().of_column(InMemory(finite), family)
         for _ in range(_REDRAWS):
-            plan = moved_onto(self.plan, statistic=truth, mean=mean, spread=spread, rng=self.rng)
+            plan = moved_onto(self.plan, statistic=truth, place=place, spread=spread, rng=self.rng)
             if plan is not None:
                 break
         else:

@@ -132,8 +132,8 @@ def _structure(known: Structure, factor: float, offset: float) -> Structure:
     )
 
 
-def moved_onto(plan: Plan, *, statistic: float, mean: float, spread: float, rng: Generator) -> Plan | None:
-    """The plan moved so that a column with this statistic, mean and spread lies where the prior draws it.
+def moved_onto(plan: Plan, *, statistic: float, place: float, spread: float, rng: Generator) -> Plan | None:
+    """The plan moved so that a column with this statistic, place and spread lies where the prior draws it.
 
     ``None`` where the draw cannot be reached: a bound that the plan rests on must stay where it is.
     """
@@ -157,11 +157,11 @@ def moved_onto(plan: Plan, *, statistic: float, mean: float, spread: float, rng:
         if isinstance(family, AnyShape) and (family.log or not rate):
             return moved(plan, statistic / wanted, 0.0)
         free = set(family.scale_form) & set(problem.box.free)
-        deviation = float(family.std(drawn)) if free else 0.0
+        deviation = float(family.measured_spread().of(family, drawn)) if free else 0.0
         factor = spread / deviation if free and deviation > 0 and spread > 0 else 1.0
         if not rate:
             factor = statistic / wanted
-            return moved(plan, factor, mean - factor * float(family.mean(drawn)))
+            return moved(plan, factor, place - factor * float(family.measured_place().of(family, drawn)))
         return moved(plan, factor, (statistic - factor * wanted) / rate)
     except StatveilError:
         return None

@@ -56,9 +56,12 @@ def _moved(problem: Problem, family: LocationScale, values: Array, drawn: dict[s
         centre = anchor.centre(InMemory(values))
         return centre + (values - centre) * (wanted / level if level else 1.0)
     if not rate:
-        return float(family.mean(drawn)) + (values - float(values.mean())) * (wanted / level if level else 1.0)
-    uncertain, spread = set(family.scale_form) & set(problem.box.free), float(values.std())
-    scale = float(family.std(drawn)) / spread if uncertain and spread else 1.0
+        place = family.measured_place()
+        here = place.of_column(InMemory(values), family)
+        return float(place.of(family, drawn)) + (values - here) * (wanted / level if level else 1.0)
+    uncertain, width = set(family.scale_form) & set(problem.box.free), family.measured_spread()
+    spread = width.of_column(InMemory(values), family)
+    scale = float(width.of(family, drawn)) / spread if uncertain and spread else 1.0
     return wanted / rate + (values - level / rate) * scale
 
 

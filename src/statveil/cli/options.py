@@ -40,7 +40,8 @@ _PROBLEM = (
         "--family",
         metavar="NAME",
         help="Family of the column; 'statveil list' shows them. Left out: any shape, and the prior is on the statistic "
-        "itself.",
+        "itself. shape:lognorm(1): any continuous distribution of SciPy, moved and stretched; shape:FILE:COLUMN: the "
+        "shape of a column of a public table.",
     ),
     click.option("--trials-per-draw", "trials", type=int, metavar="N", help="Trials behind each count (binomial)."),
     click.option("--categories", type=int, metavar="C", help="Number of categories (categorical)."),

@@ -6,10 +6,12 @@ import math
 import re
 from collections.abc import Sequence
 
-from statveil.errors import ProblemError, unknown_name
+from statveil.errors import ProblemError, shortened, unknown_name
 from statveil.problem.axis import Axis
 from statveil.problem.families.binomial import Binomial
 from statveil.problem.families.categorical import Categorical
+from statveil.problem.families.negative_binomial import NegativeBinomial
+from statveil.problem.families.shape import Shape
 from statveil.problem.family import FAMILIES, Family
 from statveil.problem.orbit import VALUE
 from statveil.problem.prior import Box
@@ -74,19 +76,43 @@ def _hint(text: str) -> str:
     return f"; write it {advice}" if re.fullmatch(r"[-+\d.,'\s]+", text) else ""
 
 
-_NOT_THERE = ("lognormal", "lognorm", "gamma", "weibull", "pareto", "beta", "student", "t", "logistic", "laplace")
-"""Families that people ask for and that there are none of."""
+_NOT_THERE = {
+    "lognormal": "shape:lognorm(1)",
+    "lognorm": "shape:lognorm(1)",
+    "gamma": "shape:gamma(2)",
+    "weibull": "shape:weibull_min(1.5)",
+    "pareto": "shape:pareto(2.5)",
+    "beta": "shape:beta(2,5)",
+    "student": "shape:t(3)",
+    "t": "shape:t(3)",
+    "logistic": "shape:logistic",
+    "laplace": "shape:laplace",
+}
+"""Families that people ask for and that there are none of, and how to write such a shape."""
 
 
 def parse_family(
     name: str, *, trials: int | None = None, categories: int | None = None, labels: str | None = None
 ) -> Family:
     """The family by name, with its fixed settings."""
+    head, colon, shape = name.partition(":")
+    if head == "shape":
+        if trials is not None or categories is not None or labels is not None:
+            raise ProblemError("--trials-per-draw, --categories and --labels are not for a shape; leave them out.")
+        return _parse_shape(shape if colon else "")
+    if written := re.fullmatch(r"negative-binomial(?:\(([^()]*)\))?", name):
+        if not (written[1] or "").strip():
+            raise ProblemError(
+                "the family 'negative-binomial' needs its publicly known size: write negative-binomial(2.5) for counts "
+                "of variance mean + mean^2 / 2.5."
+            )
+        return NegativeBinomial(size=parse_number(written[1], "the size of a negative binomial"))
     if name not in FAMILIES:
         if name in _NOT_THERE:
             raise ProblemError(
                 f"there is no family {name!r}. A column of any shape needs none: leave out --family, and give the "
-                f"prior of the statistic itself. Allowed: {', '.join(sorted(FAMILIES))}."
+                f"prior of the statistic itself. If everyone knows the shape, write {_NOT_THERE[name]}. "
+                f"Allowed: {', '.join(sorted(FAMILIES))}."
             )
         if name == "any":
             raise ProblemError("any shape needs no family: leave out --family, and give the prior of the statistic.")
@@ -121,6 +147,23 @@ def parse_amount(text: str, what: str) -> float | Relative:
     if not share.endswith("%"):
         return parse_number(text, what)
     return Relative(parse_number(share[:-1], f"{what} in per cent") / 100)
+
+
+def _parse_shape(text: str) -> Shape:
+    """``lognorm(1)``, ``quantiles(0=1,0.5=3,1=20)``, or ``FILE:COLUMN`` of a public table."""
+    if not text:
+        raise ProblemError(
+            "the family 'shape' needs a public shape: write shape:lognorm(1), shape:quantiles(0=1,0.5=3,1=20), or "
+            "shape:FILE:COLUMN for a column of a public table."
+        )
+    file, colon, column = text.rpartition(":")
+    if not colon:
+        return Shape(text)
+    if not file or not column:
+        raise ProblemError(f"a public table is written shape:FILE:COLUMN. Got {shortened(text)!r}.")
+    from statveil.tables.reference import public_shape
+
+    return public_shape(file, column)
 
 
 def parse_priors(texts: Sequence[str], *, named: bool = True) -> Box | None:

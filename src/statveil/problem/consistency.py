@@ -35,6 +35,13 @@ def check_structure(family: Family, prior: Prior, known: Structure) -> None:
                 )
         elif own is not None and own != bound:
             raise ProblemError(f"the {side} of {family.name!r} is {own:g}. Got a known {side} of {bound:g}.")
+        elif own is None and family.quantile_ends[side == "maximum"]:
+            # outsiders who know the end of a shape and where it lies know its scale from its location
+            spread = family.params[1].name
+            raise ProblemError(
+                f"{family.label!r} ends at its {side}, and the known {side} is {bound:g}; state the prior as "
+                f"{side[:3]}={bound:g}, a known value, beside a range of {spread!r}."
+            )
         elif own is None and (family.minimum is not None or family.maximum is not None):
             raise ProblemError(
                 f"{family.name!r} has no {side}. Got a known {side} of {bound:g}; choose another family."
@@ -54,8 +61,9 @@ def _check_spread(prior: Box, family: LocationScale, low: float, high: float) ->
     if not wide:
         return
     (scale,) = wide
-    for mean in (prior.axes[str(family.location)].low, prior.axes[str(family.location)].high):
-        most = math.sqrt((mean - low) * (high - mean)) / family.z_std
+    for place in (prior.axes[str(family.location)].low, prior.axes[str(family.location)].high):
+        mean = place + prior.axes[scale].high * family.z_mean if family.z_mean else place
+        most = math.sqrt(max((mean - low) * (high - mean), 0.0)) / family.z_std
         if prior.axes[scale].high > most:
             raise ProblemError(
                 f"between {low:g} and {high:g} a column of mean {mean:g} cannot have {scale!r} above {most:g}, and "

@@ -14,6 +14,7 @@ from statveil.errors import ProblemError, unknown_name
 from statveil.problem.domain import Param
 
 if TYPE_CHECKING:
+    from statveil.problem.axis import Axis
     from statveil.problem.secret import Secret
 
 __all__ = ["FAMILIES", "Family", "family_from_json"]
@@ -64,6 +65,19 @@ class Family(ABC):
     def example(cls) -> Family:
         """A typical member, for lists and for the conformance suite."""
         return cls()
+
+    @property
+    def label(self) -> str:
+        """How people write it: its name, with what else tells this member from others."""
+        return self.name
+
+    def stated_in(self, axes: Mapping[str, Axis]) -> Family:
+        """The member that has the parameters of these beliefs, where a family has several ways to name them."""
+        return self
+
+    def assumes(self) -> tuple[str, ...]:
+        """What the card of a release says of this family beside the assumptions of all."""
+        return ()
 
     def category_index(self, category: int | str) -> int:
         """Number, counted from 0, of a category given by number or label."""

@@ -56,6 +56,9 @@ class LocationScale(Family):
     shapeless: ClassVar[bool] = False
     """Whether nothing is said of the shape, so that no column can be drawn from it."""
 
+    in_paper: ClassVar[bool] = True
+    """Whether the paper prints bounds for it."""
+
     # --- the standard variable Z --------------------------------------------------------------
     @property
     @abstractmethod
@@ -128,6 +131,19 @@ class LocationScale(Family):
         else:
             secret.check(self)
             self.coefficients(secret)
+
+    # --- what a column is measured by, beside its secret ----------------------------------------
+    def measured_place(self) -> Secret:
+        """The statistic of rows that tells where a column lies, where its secret does not move with it."""
+        from statveil.problem.secrets.mean import Mean  # which imports this file
+
+        return Mean()
+
+    def measured_spread(self) -> Secret:
+        """The statistic of rows that tells how wide a column is, where its secret moves with it."""
+        from statveil.problem.secrets.std import Std
+
+        return Std()
 
     # --- linear facts -------------------------------------------------------------------------
     def loc(self, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:

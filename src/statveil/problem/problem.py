@@ -84,9 +84,11 @@ class Problem:
                 f"a relative tolerance is for a problem without a family. Got {self.tolerance} with "
                 f"{self.family.name!r}; state the tolerance in the unit of the statistic, or leave out the family."
             )
-        self.family.check_secret(self.secret)
         if isinstance(self.prior, Mapping):  # {"mu": (0, 200)} means what Box(mu=(0, 200)) says
             object.__setattr__(self, "prior", Box(self.prior))
+        if isinstance(self.prior, Box):
+            object.__setattr__(self, "family", self.family.stated_in(self.prior.axes))
+        self.family.check_secret(self.secret)
         if not isinstance(self.prior, Prior):
             raise ProblemError(
                 f"the prior must be a value such as sv.Box(mean=(0, 200)). Got {self.prior!r}; give a range, a known "

@@ -66,7 +66,7 @@ def describe_comparison(found: Comparison) -> str:
     problem, kinds = found.problem, _kinds(found)
     lines = [
         PRIVATE,
-        f"Hiding the {problem.secret.label} of {found.column!r}, {found.rows:,} rows, {problem.family.name} family. "
+        f"Hiding the {problem.secret.label} of {found.column!r}, {found.rows:,} rows, {problem.family.label} family. "
         f"Means over {found.seeds} seeds (seed {found.seed}).",
         found.line.says,
         "",

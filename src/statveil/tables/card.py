@@ -211,7 +211,7 @@ def _assumptions(plan: Plan, shuffled: bool) -> list[str]:
         )
     if plan.randomised:
         lines.append("The release was drawn at random, once; the seed is secret.")
-    return [*lines, *mode.assumes(plan.problem)]
+    return [*lines, *plan.problem.family.assumes(), *mode.assumes(plan.problem)]
 
 
 def _versions() -> dict[str, str]:

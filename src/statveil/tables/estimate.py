@@ -16,7 +16,6 @@ from statveil.problem.ordinal import Ordinal
 from statveil.problem.problem import Problem
 from statveil.problem.secret import Secret
 from statveil.problem.secrets.mean import Mean
-from statveil.problem.secrets.std import Std
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.measure import Measured, measure
 
@@ -105,7 +104,7 @@ def _location_scale(problem: Problem, family: LocationScale, measured: Measured,
 
 def companion(secret: Secret, family: LocationScale) -> Secret:
     """The statistic that gives the second equation where two parameters are unknown."""
-    return Std() if secret.moves(family) else Mean()
+    return family.measured_spread() if secret.moves(family) else family.measured_place()
 
 
 def _one_parameter(problem: Problem, measured: Measured, statistic: float) -> float:

@@ -1,0 +1,1 @@
+"""Public shapes: the standard variable Z of columns X = loc + scale Z."""
