@@ -25,12 +25,19 @@ def from_arrow(column: Any, name: str) -> pl.Series:
     )
     if not (coded or pa.types.is_decimal256(kind)):
         try:
-            series = pl.from_arrow(column)
+            series = pl.from_arrow(_plain(column))
             assert isinstance(series, pl.Series)
             return series
         except pl.exceptions.PolarsError:
             pass
     raise ColumnError(f"column {name!r} has the type {kind}, which cannot be released; cast it first.")
+
+
+def _plain(column: Any) -> Any:
+    """Text in views as plain text: Polars 2.0 crashes on them."""
+    import pyarrow as pa
+
+    return column.cast(pa.large_string()) if column.type == pa.string_view() else column
 
 
 def _any_series(column: Any) -> pl.Series:
@@ -40,7 +47,7 @@ def _any_series(column: Any) -> pl.Series:
     try:
         if pa.types.is_decimal256(column.type):  # the engine reads it and panics later
             raise pl.exceptions.ComputeError
-        series = pl.from_arrow(column)
+        series = pl.from_arrow(_plain(column))
         assert isinstance(series, pl.Series)
         return series
     except pl.exceptions.PolarsError:
