@@ -93,7 +93,7 @@ PROBLEMS = [
         (gaussian(rest=f"--secret '{secret}' --tolerance 1 --max-risk 0.2"), words)
         for secret, words in {
             "quantil:0.5": ["quantil", "quantile"],
-            "median": ["median", "quantile:A"],
+            "mode": ["mode", "quantile:A"],
             "": ["secret", "quantile:A"],
             "Mean": ["'Mean'", "'mean'"],
             "mean:3": ["mean:3", "no argument"],

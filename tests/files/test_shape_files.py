@@ -59,7 +59,7 @@ BAD = {
     "shape:cauchy": "What is left is to move it",
     "shape:nowhere.csv:income": "No such file",
     "shape::income": "shape:FILE:COLUMN",
-    "lognormal": "write it as a public shape, shape:lognorm(1)",
+    "lognormal": "If everyone knows the shape, write shape:lognorm(1)",
 }
 
 
@@ -90,7 +90,7 @@ def test_a_reference_column_that_has_no_shape_is_refused_in_one_sentence(cli, re
 
 def test_what_a_shape_without_variance_or_mean_still_hides():
     heavy = {"family": sv.Shape("pareto(1.8)"), "tolerance": 0.5}
-    with pytest.raises(sv.ProblemError, match=r"hide its mean or a quantile, such as the median \(quantile:0.5\)"):
+    with pytest.raises(sv.ProblemError, match=r"hide its mean or a quantile, such as the median"):
         sv.Problem(**heavy, prior=sv.Box(median=(20, 60), iqr=(5, 40)), secret=sv.Std())
     for secret in (sv.Mean(), sv.Quantile(0.5), sv.Quantile(0.95)):
         problem = sv.Problem(**heavy, prior=sv.Box(median=(20, 60), iqr=(5, 40)), secret=secret)
@@ -275,7 +275,7 @@ def test_steps_move_a_shape_by_whole_steps_and_two_bounds_redraw_it():
 
 
 def test_the_example_of_the_page_on_shapes_runs():
-    text = (Path(__file__).parents[1] / "docs" / "shapes.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "shapes.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     names: dict[str, object] = {}
     exec(compile(code, "shapes.md", "exec"), names)

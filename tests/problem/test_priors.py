@@ -14,6 +14,7 @@ from scipy.integrate import quad
 import statveil as sv
 from statveil.problem.axis import AXES, Axis, axis_from_json
 from statveil.problem.domain import Param
+from statveil.problem.priors.logged import Logged
 
 PLAIN = Param(name="mu", typical=(0.0, 1.0), doc="any number")
 POSITIVE = Param(name="sigma", low=0.0, typical=(1.0, 2.0), doc="above 0")
@@ -41,6 +42,12 @@ CONTINUOUS: dict[str, Axis] = {
     "elicited plain": sv.Elicited(50.0, 150.0, 0.9).fit(PLAIN),
     "elicited log": sv.Elicited(5.0, 20.0, 0.8).fit(POSITIVE),
     "elicited logit": sv.Elicited(0.2, 0.4, 0.9).fit(SHARE),
+    "log": sv.LogUniform(0.5, 40.0),
+    "slope": sv.LogSlope(0.5, 40.0, 1.7),
+    "slope of 0": sv.LogSlope(0.5, 40.0, 0.0),
+    "logarithm of a range": Logged(sv.Flat(20.0, 90.0), -1.0),
+    "logarithm of a density": Logged(sv.Density("lognormal", (3.0, 0.5), low=5.0, high=90.0)),
+    "logarithm of a slope": Logged(sv.LogSlope(0.5, 40.0, 0.6)),
 }
 EVERY = {**CONTINUOUS, "known": sv.Known(3.5)}
 
@@ -253,8 +260,10 @@ def test_no_density_of_the_class_is_higher_than_the_peak(axis, where, tilt):
     assert height <= axis.peak * (1 + 1e-9)
 
 
-def test_lipschitz_priors_are_not_exact_and_all_others_are():
-    assert {name for name, axis in EVERY.items() if not axis.exact} == {n for n in EVERY if n.startswith("lipschitz")}
+def test_classes_of_beliefs_are_not_exact_and_all_others_are():
+    assert {name for name, axis in EVERY.items() if not axis.exact} == {
+        n for n in EVERY if n.startswith(("lipschitz", "slope", "logarithm of a slope"))
+    }
 
 
 # --- over many arguments --------------------------------------------------------------------------

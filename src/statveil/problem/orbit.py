@@ -59,7 +59,8 @@ def _belief(secret: Secret, prior: object) -> Axis:
         if list(axes) != [VALUE]:
             raise ProblemError(
                 f"without a family the prior is on the {secret.label} itself, without a name. Got one of "
-                f"{', '.join(map(repr, axes))}; write the range alone, or state the family that has these parameters."
+                f"{', '.join(map(repr, axes))}; write the range alone, or state the family (--family) that has these "
+                "parameters."
             )
         return axes[VALUE]
     if isinstance(prior, Prior):
