@@ -13,6 +13,7 @@ from statveil.tables.structure.filter_search import Neighbours
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import Beside
 from statveil.tables.structure.link_search import find_links
+from statveil.tables.structure.period_search import Periods
 from statveil.tables.structure.row_search import holds_values
 from statveil.tables.structure.text_forms import digests
 from statveil.tables.structure.within_search import groupings, one_code_each, written_once
@@ -44,8 +45,8 @@ def find_copies(rows: Beside, *, categories: bool = False) -> list[Finding]:
         says = (
             f"other columns tell its values ({_listed(told)}): a copy in another form or with errors, in some rows or "
             "a row further on, a flag or label for a range of values, averages or totals of groups or of the rows "
-            "around, a running total, shares within groups, codes for the values, a function that turns, or several "
-            "that make a sum or product. They stay as they are, and show how far "
+            "around, a running total, shares within groups, codes for the values, a function that turns or repeats "
+            "itself, or several that make a sum, product or hypotenuse. They stay as they are, and show how far "
             "the column moves; drop them, or work them out anew from the released column."
         )
         found.append(Finding(name="copies", values=(), flag="", says=says))
@@ -79,6 +80,9 @@ def _told(sample: Alongside) -> Iterator[str]:
         if name not in known and digests(text, sample.values):
             known.add(name)
             yield repr(name)
+    for name in _periodic(sample, known):
+        known.add(name)
+        yield repr(name)
     around = sample.around
     if len(around.values) == len(sample.values):
         links = find_links(
@@ -92,6 +96,17 @@ def _told(sample: Alongside) -> Iterator[str]:
         links = find_links(around.values, around.numbers, spread, breaks=around.breaks, whole=sample.whole, known=known)
     yield from (" with ".join(map(repr, link.columns)) for link in links)
     yield from _once(sample)
+
+
+def _periodic(sample: Alongside, known: set[str]) -> Iterator[str]:
+    """Columns that depend on the column modulo a period, as numbers or, where they are few, as labels."""
+    periods = Periods(sample.values)
+    for name in dict.fromkeys((*sample.numbers, *sample.labels)):
+        number, keys = sample.numbers.get(name), sample.labels.get(name)
+        if name in known or not periods.usable:
+            continue
+        if (number is not None and periods.number(number)) or (keys is not None and periods.label(keys)):
+            yield name
 
 
 def _once(sample: Alongside) -> Iterator[str]:
