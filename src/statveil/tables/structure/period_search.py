@@ -29,8 +29,10 @@ _AROUND = 128  # frequencies that a frequency is compared with
 _BESIDE = 4  # but for those next to it, which a period that lies between two of them shares
 _LEVEL = 1e-4
 _REORDERED = 19
-_KNOWN = (1e-3, 0.01, 0.1, 1.0, 7.0, 10.0, 12.0, 24.0, 60.0, 100.0, 365.25, 1000.0, 1440.0, 3600.0, 86_400.0, 604_800.0)
-_KNOWN += (1e3, 6e4, 3.6e6, 8.64e7, 6.048e8, 6e7, 3.6e9, 8.64e10, 3.6e12, 8.64e13, 1 / 24, 1 / 1440, 2 * np.pi)
+_KNOWN = (
+    1e-3, 0.01, 0.1, 1.0, 7.0, 10.0, 12.0, 24.0, 60.0, 100.0, 365.25, 1000.0, 1440.0, 3600.0, 86_400.0, 604_800.0,
+    6e4, 3.6e6, 8.64e7, 6.048e8, 6e7, 3.6e9, 8.64e10, 3.6e12, 8.64e13, 1 / 24, 1 / 1440, 6.283185307179586,
+)  # usual periods, for ranges that hold more of them than the spectrum resolves  # fmt: skip
 
 
 class Periods:
