@@ -348,3 +348,94 @@ def test_equal_rows_among_cents_are_refused():
         assert refused(CENTS, x, np.where(some, x + 12.5, other))
         assert not refused(CENTS, x, np.round(rng.normal(100, 9, len(x)), 2))
         assert not refused(CENTS, x, np.round(x + rng.normal(0, 9, len(x)), 2))
+
+
+# --- functions that repeat themselves -------------------------------------------------------------
+DAYS = sv.plan(
+    sv.Problem(family=sv.Location(), prior=sv.Box(mean=(18_000, 20_000)), secret=sv.Mean(), tolerance=0.25),
+    max_risk=0.1,
+)
+WHOLE_DAYS = sv.plan(
+    sv.Problem(
+        family=sv.Location(),
+        prior=sv.Box(mean=(18_000, 20_000)),
+        secret=sv.Mean(),
+        tolerance=0.5,
+        known=sv.Structure(step=1),
+    ),
+    max_risk=0.25,
+)
+NAMES = np.array(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"])
+PERIODIC = {
+    "weekday": lambda x, rng: NAMES[np.floor(x).astype(int) % 7],
+    "hour": lambda x, rng: np.floor(x % 1 * 24),
+    "time": lambda x, rng: [f"{int(m) // 60:02d}:{int(m) % 60:02d}" for m in x % 1 * 1440],
+    "tide": lambda x, rng: np.sin(2 * np.pi * x * 24 / 12.42),
+    "cents": lambda x, rng: np.round(x % 1 * 100),
+    "weekend, mostly": lambda x, rng: (np.floor(x) % 7 >= 5) ^ (rng.random(len(x)) < 0.1),
+    "warmer by day": lambda x, rng: -np.cos(2 * np.pi * x) + rng.normal(0, 1, len(x)),
+}
+
+
+def days(rng):
+    return rng.normal(rng.uniform(18_200, 19_800), 150, 400)
+
+
+def whole_days(rng):
+    return np.round(days(rng))
+
+
+@pytest.mark.parametrize("name", PERIODIC)
+def test_a_function_that_repeats_itself_is_refused(name):
+    assert times(DAYS, PERIODIC[name], draw=days) == 4
+
+
+@pytest.mark.parametrize("name", PERIODIC)
+def test_the_same_column_of_other_rows_is_none(name):
+    assert times(DAYS, lambda x, rng: PERIODIC[name](rng.permutation(x), rng), draw=days) == 0
+
+
+@pytest.mark.parametrize("period", [7, 10, 2])
+def test_a_function_of_whole_numbers_that_repeats_itself_is_refused(period):
+    assert times(WHOLE_DAYS, lambda x, rng: x % period, draw=whole_days) == 4
+    assert times(WHOLE_DAYS, lambda x, rng: rng.permutation(x) % period, draw=whole_days) == 0
+
+
+def test_sixty_rows_show_a_weekday():
+    assert times(DAYS, PERIODIC["weekday"], draw=lambda rng: days(rng)[:60]) == 4
+
+
+def test_what_a_weekday_gives_away():
+    hits = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        x = days(rng)
+        day = np.floor(x).astype(int) % 7
+        frame = pl.DataFrame({"x": x, "day": NAMES[day]})
+        out = np.asarray(sv.release(DAYS, frame, column="x", accept=("copies",))["x"])
+        moves = np.arange(-DAYS.bin / 2, DAYS.bin / 2, 0.01)  # type: ignore[operator]
+        fits = [np.mean(np.floor(out - move).astype(int) % 7 == day) for move in moves]
+        hits += abs(out.mean() - moves[np.argmax(fits)] - x.mean()) <= 0.25
+    assert hits >= 9  # 0.1 is claimed
+
+
+# --- sides of a right triangle ----------------------------------------------------------------------
+def sides(x, rng):
+    angle = rng.uniform(0, 2 * np.pi, len(x))
+    return {"east": x * np.cos(angle), "north": x * np.sin(angle)}
+
+
+def test_the_sides_of_a_right_triangle_are_refused():
+    assert times(PLAN, sides) == 4
+    assert times(PLAN, lambda x, rng: sides(rng.permutation(x), rng)) == 0
+    rounded = times(PLAN, lambda x, rng: {name: np.round(side, 1) for name, side in sides(x, rng).items()})
+    assert rounded == 4
+
+
+def test_one_side_is_told_by_the_others():
+    def others(x, rng):
+        north = rng.normal(0, 80, len(x))
+        return {"wind": np.hypot(x, north), "north": north}
+
+    assert times(PLAN, others) == 4
+    assert times(PLAN, lambda x, rng: others(rng.permutation(x), rng)) == 0

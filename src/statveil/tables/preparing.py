@@ -105,11 +105,15 @@ def prepare(
     mode = plan.release_mode
     rows_drawn = mode.random
 
-    def related() -> list[Finding]:
-        """Whether the order of the rows or another column tells the values."""
+    def related(statistics: tuple[float, ...]) -> list[Finding]:
+        """Whether the order of the rows or another column tells the values, or a cell one of these numbers."""
         # these searches take time, so what is accepted anyway is not looked for
         looked = beside is not None and "copies" not in accepted
-        copies = find_copies(beside(labels), categories=labels is not None) if looked and beside is not None else []
+        copies = (
+            find_copies(beside(labels), categories=labels is not None, statistics=statistics)
+            if looked and beside is not None
+            else []
+        )
         if not rows_drawn:
             return copies
         in_order = [] if shuffled or "order" in accepted else find_order(mode, order)
@@ -121,7 +125,7 @@ def prepare(
     counts: Counts | None = None
     if labels is not None:
         counts = count_categories(blocks, len(labels), watch=order.add)
-        found = _refused(column, accepted, [*_few_rows(plan, int(counts.sum())), *related()])
+        found = _refused(column, accepted, [*_few_rows(plan, int(counts.sum())), *related(_counted(counts))])
         params = shares_of(tuple(param.name for param in plan.problem.family.params), counts)
         applied = _apply(plan, column, params, chosen)
         statistic, measured, offset, smear = float(plan.problem.secret_of(params)), None, 0.0, False
@@ -143,7 +147,8 @@ def prepare(
         applied = _apply(plan, column, params, chosen)
         check_resolution(plan, column, measured, applied)
         found = verifier.check_undeclared(column, accepted, params)
-        found += _refused(column, accepted, [*_few_rows(plan, measured.rows), *related()])
+        numbers = _numbers(measured, statistic, verifier)
+        found += _refused(column, accepted, [*_few_rows(plan, measured.rows), *related(numbers)])
         offset = verifier.offset or 0.0
         # values on a lattice that was accepted are short for another reason, and stay on it
         smear = all(finding.name != "step" for finding in found)
@@ -259,6 +264,20 @@ def _groups(plan: Plan, order: Order, rows: Beside, most: int | None, *, shuffle
             return []
         others.add(values, columns)
     return find_groups(plan.release_mode, order, others)
+
+
+def _counted(counts: Counts) -> tuple[float, ...]:
+    """Rows and shares of the categories."""
+    rows = max(int(counts.sum()), 1)
+    return tuple(float(one) for count in counts for one in (count, count / rows, 100 * count / rows) if count)
+
+
+def _numbers(measured: Measured, statistic: float, verifier: Verifier) -> tuple[float, ...]:
+    """Numbers of a whole column that tell its map wherever they stand."""
+    std, rows = measured.std, measured.rows
+    free = std * math.sqrt(rows / (rows - 1)) if rows > 1 else std
+    median = float(np.median(verifier.sampler.values))
+    return (statistic, measured.mean, rows * measured.mean, std, free, std * std, free * free, median)
 
 
 def _refused(column: str, accepted: Collection[str], found: list[Finding]) -> list[Finding]:

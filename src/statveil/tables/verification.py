@@ -25,6 +25,7 @@ from statveil.tables.structure.findings import (
     find_structure,
     plain_number,
 )
+from statveil.tables.structure.sum_search import find_sums
 
 __all__ = [
     "LEAKS",
@@ -55,6 +56,8 @@ LEAKS = {
     "transform": "Values are logarithms, powers or the like of round numbers. Someone who knows that may learn how far "
     "they moved.",
     "repeats": "Rows choose among few values. Someone who knows the values learns how far they moved.",
+    "sums": "Rows are sums, opposites or reciprocals of other rows. Whoever knows which learns how far the values "
+    "moved.",
     "bounds": "The values end at a natural bound, which was not declared. Someone who knows it learns the move.",
     "filled": "One value occurs often, which was not declared, as where gaps were filled. Someone who knows why may "
     "learn the hidden statistic.",
@@ -93,9 +96,10 @@ class Verifier:
         finite = values[mask] if not (mask := np.isfinite(values)).all() else values
         if not len(finite):
             return
-        if float(finite.min()) < self.low:
+        least, most = float(finite.min()), float(finite.max())
+        if least < self.low:
             self._broken.add("minimum")
-        if float(finite.max()) > self.high:
+        if most > self.high:
             self._broken.add("maximum")
         if self.known.step is not None:
             self._watch_step(finite, self.known.step)
@@ -151,7 +155,7 @@ class Verifier:
         fixed = (*self.known.fixed_points, *(() if bound is None else (bound,)))
         found = [finding for finding in found if not _declared(finding, self.known, fixed)]
         found = self._without_secret(found, params)
-        return [*found, *self._codes(sample, fixed, found), *self._bounds(sample)]
+        return [*found, *self._codes(sample, fixed, found), *self._sums(sample, bound), *self._bounds(sample)]
 
     def _without_secret(self, found: list[Finding], params: dict[str, float]) -> list[Finding]:
         """The findings, where one would print a value as close to the secret as a hit, without that value."""
@@ -169,6 +173,17 @@ class Verifier:
             "missing entry; they move along and show how far: leave such cells empty."
         )
         return [Finding(name="codes", values=tuple(codes), flag="", says=says)]
+
+    def _sums(self, sample: Array, about: float | None) -> list[Finding]:
+        """Rows that are made of others, where the map does not keep them so."""
+        mode = self.plan.release_mode
+        if not mode.near_line:
+            return []
+        found = find_sums(sample, bits=precision(sample, self.bits, ()), about_zero=mode.stretches and about == 0)
+        if found is None:
+            return []
+        says = f"{found}, which after the map they are no longer: how much is missing shows how far the column moved."
+        return [Finding(name="sums", values=(), flag="", says=f"{says} Leave such rows out.")]
 
     def _bounds(self, sample: Array) -> list[Finding]:
         """Natural bounds that the column keeps to, on a side where neither the plan nor the family has one."""

@@ -307,7 +307,7 @@ def _changes(places: Array, label: NDArray[np.int64], rows: NDArray[np.int64]) -
 
 # --- several columns ------------------------------------------------------------------------------
 def _pairs(values: Array, columns: Mapping[str, Array]) -> Iterator[Tie]:
-    """Pairs of columns whose difference, sum, quotient, product, larger or smaller one is a copy of the column."""
+    """Pairs of columns whose difference, sum, quotient, product, larger, smaller or hypotenuse is a copy of it."""
     names = list(columns)
     for one, two in _likely(values, names, columns):
         y, z = columns[names[one]], columns[names[two]]
@@ -326,7 +326,8 @@ def _likely(values: Array, names: list[str], columns: Mapping[str, Array]) -> li
     """Pairs of which a glance says that they may make the column, at most as many as can be looked at closely.
 
     The share of the variation that two columns explain together is a formula of the three correlations, so that all
-    pairs are looked at once: of the columns for sums, of their logarithms for products, beside every usual form.
+    pairs are looked at once: of the columns for sums, of their logarithms for products, of their squares for the sides
+    of a right triangle, beside every usual form.
     """
     if len(names) < 2:
         return []
@@ -337,7 +338,7 @@ def _likely(values: Array, names: list[str], columns: Mapping[str, Array]) -> li
     with np.errstate(all="ignore"):
         forms = [form(x) for form, _ in FORMS.values()]
         forms = [form for form in forms if np.isfinite(form).all() and np.ptp(form)]
-        for table in (plain, np.log(np.abs(plain))):
+        for table in (plain, np.log(np.abs(plain)), plain * plain):
             table = _standard(table)
             among = table.T @ table
             rest = np.maximum(1 - among**2, 1e-13)

@@ -70,7 +70,7 @@ class Others:
         finite = np.flatnonzero(np.isfinite(values))
         most = max(_LEAST_KEPT, min(_KEPT, _ALL_COLUMNS // max(len(others), 1)))
         numbers = np.arange(self._rows, self._rows + len(values), dtype=np.uint64) * _GOLDEN
-        for name, column in _with_words(others):
+        for name, column in _with_forms(others, categories=self._categories):
             keys, order = keys_of(column)[finite], order_of(column)[finite]
             groups, single = self._columns.setdefault(name, (_Kept(most), _Kept(most)))
             groups.add(_mixed(keys), keys, order, values[finite])
@@ -98,6 +98,9 @@ class Others:
             share = max(share, alike_in_groups(scores, group, level=level / 2, least=least))
             if equal is not None:
                 same = max(same, equal_in_groups(values[shared], group, least=equal))
+        if self._categories and equal is not None:
+            runs = max(_run(*one, level / 4) for one in self._orders(single))
+            same = max(same, runs if runs >= equal else 0.0)
         in_order = max(self._in_order(*one, level / 4) for one in self._orders(single))
         share = max(share, in_order if in_order >= least else 0.0)
         return Told(name=name, share=share, equal=same)
@@ -172,6 +175,25 @@ class _Kept:
         return np.flatnonzero(hashes < np.uint64(2**64 - 1 >> self._shift))
 
 
+def _run(order: Array, values: Array, level: float) -> float:
+    """The share of the rows in the longest run of one category in another column's order; 0 if by accident.
+
+    Beyond some number, or below it, there may be rows of one label alone.
+    """
+    known = np.isfinite(order)
+    rows = int(known.sum())
+    if rows < 10 or len(np.unique(order[known])) <= 2:
+        return 0.0
+    ties = np.random.default_rng(0).permutation(rows)
+    label = np.unique(values[known][np.lexsort((ties, order[known]))], return_inverse=True)[1]
+    starts = np.concatenate(([0], np.flatnonzero(np.diff(label)) + 1, [rows]))
+    share = np.bincount(label) / rows
+    lengths = np.diff(starts)
+    # how often rows in no order have a run of that label and length somewhere
+    sure = lengths * np.log(share[label[starts[:-1]]]) + np.log(rows) < np.log(level)
+    return float(lengths[sure].max(initial=0)) / len(values)
+
+
 def _rises(order: Array) -> bool:
     """Whether an order is that of the rows, up or down, but for few of them."""
     known = order[np.isfinite(order)]
@@ -186,11 +208,19 @@ def _sorted_as(column: pl.Series, rows: NDArray[np.int64]) -> pl.Series | None:
     return None if text is None else text.gather(rows)
 
 
-def _with_words(columns: Mapping[str, pl.Series]) -> Iterator[tuple[str, pl.Series]]:
-    """The columns, and the first and last words of texts: families share a surname, and rooms a building."""
+def _with_forms(columns: Mapping[str, pl.Series], *, categories: bool) -> Iterator[tuple[str, pl.Series]]:
+    """The columns, and the first and last words of texts: families share a surname, and rooms a building.
+
+    Beside categories also where a column is empty, and how long its texts are: a field that one label alone fills.
+    """
     for name, column in columns.items():
         yield name, column
+        if categories:
+            nan = column.is_nan().fill_null(True) if column.dtype.is_float() else column.is_null()
+            yield f"{name} (empty or not)", column.is_null() | nan
         if column.dtype == pl.String:
+            if categories:
+                yield f"{name} (length)", column.str.len_chars()
             for which, pattern in _WORDS.items():
                 yield f"{name} ({which} word)", column.str.extract(pattern)
 

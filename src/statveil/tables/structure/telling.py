@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import chain
 
 import numpy as np
 
 from statveil.tables.structure.alongside import Alongside
+from statveil.tables.structure.cell_search import Cells
 from statveil.tables.structure.copy_search import find_changes, find_ties
 from statveil.tables.structure.filter_search import Neighbours
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import Beside
 from statveil.tables.structure.link_search import find_links
+from statveil.tables.structure.period_search import Periods
 from statveil.tables.structure.row_search import holds_values
 from statveil.tables.structure.text_forms import digests
-from statveil.tables.structure.within_search import groupings, one_code_each, written_once
+from statveil.tables.structure.within_search import (
+    constant_totals,
+    group_totals,
+    groupings,
+    one_code_each,
+    written_once,
+)
 
 __all__ = ["MOST_COLUMNS", "find_copies"]
 
@@ -25,10 +33,11 @@ MOST_COLUMNS = 2000
 _LABELS = 8  # categories, and labels of another column, that are compared with their neighbours
 
 
-def find_copies(rows: Beside, *, categories: bool = False) -> list[Finding]:
+def find_copies(rows: Beside, *, categories: bool = False, statistics: Collection[float] = ()) -> list[Finding]:
     """Findings that name the columns, alone or together, that tell the column's values, and those that are not read.
 
     For ``categories`` only the rows around are looked at: what a column tells of its own row is a matter of groups.
+    ``statistics`` are numbers of the column that no other column may hold.
     """
     first = next(rows, None)
     if first is not None and len(first[1]) > MOST_COLUMNS:
@@ -37,15 +46,17 @@ def find_copies(rows: Beside, *, categories: bool = False) -> list[Finding]:
             f"{MOST_COLUMNS:,}: nobody has looked whether these tell them; drop those that are not needed."
         )
         return [Finding(name="copies", values=(), flag="", says=says)]
-    sample = Alongside.of(rows if first is None else chain([first], rows))
-    told = list(dict.fromkeys(_neighbours(sample) if categories else _told(sample)))
+    cells = Cells()
+    sample = Alongside.of(cells.watched(rows if first is None else chain([first], rows)))
+    searched = _neighbours(sample) if categories else _told(sample)
+    told = list(dict.fromkeys((*searched, *map(repr, cells.holding(statistics)))))
     found = []
     if told:
         says = (
             f"other columns tell its values ({_listed(told)}): a copy in another form or with errors, in some rows or "
             "a row further on, a flag or label for a range of values, averages or totals of groups or of the rows "
-            "around, a running total, shares within groups, codes for the values, a function that turns, or several "
-            "that make a sum or product. They stay as they are, and show how far "
+            "around, a running total, shares within groups, codes for the values, a function that turns or repeats "
+            "itself, or several that make a sum, product or hypotenuse. They stay as they are, and show how far "
             "the column moves; drop them, or work them out anew from the released column."
         )
         found.append(Finding(name="copies", values=(), flag="", says=says))
@@ -79,6 +90,9 @@ def _told(sample: Alongside) -> Iterator[str]:
         if name not in known and digests(text, sample.values):
             known.add(name)
             yield repr(name)
+    for name in _periodic(sample, known):
+        known.add(name)
+        yield repr(name)
     around = sample.around
     if len(around.values) == len(sample.values):
         links = find_links(
@@ -94,16 +108,38 @@ def _told(sample: Alongside) -> Iterator[str]:
     yield from _once(sample)
 
 
+def _periodic(sample: Alongside, known: set[str]) -> Iterator[str]:
+    """Columns that depend on the column modulo a period, as numbers or, where they are few, as labels."""
+    periods = Periods(sample.values)
+    for name in dict.fromkeys((*sample.numbers, *sample.labels)):
+        number, keys = sample.numbers.get(name), sample.labels.get(name)
+        if name in known or not periods.usable:
+            continue
+        if (number is not None and periods.number(number)) or (keys is not None and periods.label(keys)):
+            yield name
+
+
 def _once(sample: Alongside) -> Iterator[str]:
     """Columns that hold the value in another row of the same group."""
     around = sample.around
     gaps = {name: column for name, column in around.numbers.items() if 0 < np.isnan(column).sum() < len(column)}
     finite = np.isfinite(around.values)
-    for group, code in groupings(around.labels).items() if gaps else ():
+    groups = groupings(around.labels)
+    for group, code in groups.items() if gaps else ():
         for name, column in gaps.items():
-            filled = written_once(around.values, column, code) if name != group else None
-            if filled is not None and find_ties(around.values[finite], {name: filled[finite]}):
+            if name == group:
+                continue
+            filled = written_once(around.values, column, code)
+            once = filled is not None and find_ties(around.values[finite], {name: filled[finite]})
+            if once or group_totals(around.values, column, code):
                 yield f"{name!r} with {group!r}"
+    for name, column in gaps.items():  # a total beside the first or last of its rows, which no other column groups
+        first = np.isfinite(column).astype(np.int64)
+        if any(group_totals(around.values, column, code) for code in (np.cumsum(first), np.cumsum(first) - first)):
+            yield repr(name)
+    for group, code in groups.items():
+        if constant_totals(around.values[finite], np.unique(code[finite], return_inverse=True)[1]):
+            yield f"totals by {group!r}"
 
 
 def _neighbours(sample: Alongside) -> Iterator[str]:

@@ -33,6 +33,8 @@ JOINTS: dict[str, Callable[[Array, Array], Array]] = {
     "*": np.multiply,
     "max": np.maximum,
     "min": np.minimum,
+    "hypot": np.hypot,
+    "leg": lambda y, z: np.sqrt(np.abs(y * y - z * z)),
 }
 """What two columns are joined by. Sums and products of more columns have weights."""
 
@@ -124,6 +126,8 @@ class Tie:
                 case "/" | "*":
                     other = columns[self.columns[1]]
                     return {first: made * other if self.joint == "/" else made / other}
+                case "hypot" | "leg":
+                    return {name: columns[name] * made / self.joined(columns) for name in self.columns}
                 case _:  # the larger or smaller of two: whichever it was
                     mine = columns[first] == self.joined(columns)
                     return {

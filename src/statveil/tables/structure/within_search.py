@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from statveil.tables.blocks import Array
 from statveil.tables.structure.links import SameLink, WithinLink, within_groups
 
-__all__ = ["find_same", "find_within", "groupings", "one_code_each", "written_once"]
+__all__ = ["constant_totals", "find_same", "find_within", "group_totals", "groupings", "one_code_each", "written_once"]
 
 _LEAST_ROWS = 20
 _GROUPS = 3
@@ -20,6 +20,8 @@ _GLANCE = 4096
 _SAME, _DIFFERENT = 0.9, 20
 _ONE_VALUE, _FILLED = 0.95, 0.5
 _CODES, _DENSE = 20, 0.2
+_TOTALS, _FINE = 3, 1e-4  # groups whose total is written down, and how exactly
+_CONSTANT = 0.9  # share of the groups that have one total
 
 Keys = NDArray[np.generic]
 
@@ -74,6 +76,49 @@ def written_once(values: Array, column: Array, code: NDArray[np.int64]) -> Array
     if np.mean((low == high)[told]) < _ONE_VALUE or np.mean(told[code]) < _FILLED:
         return None
     return np.where(told & (low == high), low, np.nan)[code]
+
+
+def group_totals(values: Array, column: Array, code: NDArray[np.int64]) -> bool:
+    """Whether a column, empty but in a row or so of each group, holds the groups' totals, averages or ends."""
+    good, known = np.isfinite(values), np.flatnonzero(np.isfinite(column))
+    if not _TOTALS <= len(known) <= 0.8 * len(column):
+        return False
+    groups = int(code.max()) + 1
+    at, x = code[good], values[good]
+    rows = np.bincount(at, minlength=groups)
+    total = np.bincount(at, weights=x, minlength=groups)
+    low, high = np.full(groups, np.inf), np.full(groups, -np.inf)
+    np.minimum.at(low, at, x)
+    np.maximum.at(high, at, x)
+    several = rows[code[known]] > 1
+    here, level = code[known][several], column[known][several]
+    if len(np.unique(here)) < _TOTALS or len(np.unique(level)) < _TOTALS:
+        return False
+    with np.errstate(all="ignore"):
+        fits = [
+            np.abs(level - one[here]) <= _FINE * np.minimum(np.abs(one[here]), float(np.std(x)))
+            for one in (total, total / rows, low, high)
+        ]
+    return any(np.count_nonzero(fit) >= max(_TOTALS, _FILLED * len(level)) for fit in fits)
+
+
+def constant_totals(values: Array, code: NDArray[np.int64]) -> bool:
+    """Whether the groups have one total, as shares of a whole do, or values less the average of their group."""
+    rows = np.bincount(code)
+    total, sizes = np.bincount(code, weights=values), np.bincount(code, weights=np.abs(values))
+    several = rows > 1
+    if np.count_nonzero(several) < _TOTALS or rows[several].sum() < _FILLED * len(values):
+        return False
+    total, sizes, rows = total[several], sizes[several], rows[several]
+    step = next((10.0**-d for d in range(5) if np.all(np.abs(np.round(values, d) - values) <= 1e-9)), 0.0)
+    slack = 1e-9 * sizes + 0.5 * step * rows  # each row is rounded by itself
+    middle = float(np.median(total))
+    if np.mean(np.abs(total - middle) <= slack) < _CONSTANT or len(np.unique(values)) < 2 * _TOTALS:
+        return False
+    # rows in no relation have totals that differ: the same groups, with the rows of others
+    mixed = np.random.default_rng(0).permutation(values)
+    other = np.bincount(code, weights=mixed)[several]
+    return bool(np.mean(np.abs(other - np.median(other)) <= slack) < 0.5 * _CONSTANT)
 
 
 def find_same(values: Array, name: str, column: Array) -> SameLink | None:

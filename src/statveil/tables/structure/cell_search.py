@@ -1,0 +1,72 @@
+"""Whether a cell of another column is a number of the whole column: its total, its mean, the statistic itself."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import polars as pl
+from polars.exceptions import PanicException, PolarsError
+
+from statveil.tables.structure.group_search import Beside, order_of
+
+__all__ = ["Cells"]
+
+_MOST = 3  # different values: notes in single cells, or one number all the way down
+_EQUAL = 1e-7
+_DIGITS = 4  # of a number that was rounded: fewer are met by chance
+
+
+class Cells:
+    """The values of the columns that have few of them, from all rows of the table: a single cell may be anywhere."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, set[float]] = {}
+        self._filled: dict[str, int] = {}
+        self._many: set[str] = set()
+
+    def watched(self, rows: Beside) -> Beside:
+        """The same pass over the table, looked at on its way."""
+        for values, others in rows:
+            for name, column in others.items():
+                if name not in self._many:
+                    self._add(name, column)
+            yield values, others
+
+    def _add(self, name: str, column: pl.Series) -> None:
+        try:
+            known = (column.fill_nan(None) if column.dtype.is_float() else column).drop_nulls()
+            if not len(known):
+                return
+            few = known if known.head(64).n_unique() > _MOST else known.unique()
+        except (PolarsError, PanicException, TypeError):  # lists, objects: they are refused as such
+            self._many.add(name)
+            return
+        held = self._held.setdefault(name, set())
+        if len(few) <= _MOST:
+            held.update(number for number in order_of(few).tolist() if number == number)
+        self._filled[name] = self._filled.get(name, 0) + len(known)
+        if len(few) > _MOST or len(held) > _MOST:
+            self._many.add(name)
+            del self._held[name]
+
+    def holding(self, statistics: Collection[float]) -> Iterator[str]:
+        """Columns that hold one of some numbers, exactly or rounded to a few digits."""
+        for name, held in self._held.items():
+            # a short number among labels that many rows have is a label
+            alone = self._filled[name] <= _MOST or len(held) == 1
+            least = 2 if self._filled[name] <= _MOST else 3
+            if any(_same(cell, one, rounded=alone, least=least) for cell in held for one in statistics):
+                yield name
+
+
+def _same(cell: float, statistic: float, *, rounded: bool, least: int) -> bool:
+    """Whether a cell is a statistic; ``rounded`` where it may be written shorter, a count with ``least`` digits."""
+    if not statistic or not abs(cell) < 1e15:
+        return False
+    if float(statistic).is_integer():
+        return rounded and cell == statistic and len(f"{abs(statistic):.0f}") >= least
+    digits = len(f"{abs(cell):.15e}".partition("e")[0].replace(".", "").rstrip("0"))
+    if abs(cell - statistic) <= _EQUAL * abs(statistic):
+        return digits >= (_DIGITS if rounded else 2 * _DIGITS)
+    decimals = len(f"{cell:.12f}".rstrip("0").partition(".")[2])
+    return rounded and digits >= _DIGITS and round(statistic, decimals) == cell
