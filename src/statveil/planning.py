@@ -181,8 +181,8 @@ class Plan(Spoken):
         distortion / (2 gamma).
         """
         family, mechanism = self.problem.family, self.mechanism
-        if isinstance(family, AnyShape):
-            return family.largest_change(self.distortion)
+        if (change := family.largest_change(self.distortion)) is not None:
+            return change
         if isinstance(family, LocationScale) and isinstance(mechanism, Directed):
             eps = self.problem.tolerance
             rate = 2 * eps / accounting.hit_window(self.problem, mechanism.direction, eps)
@@ -192,11 +192,9 @@ class Plan(Spoken):
     @property
     def moves_rows(self) -> float:
         """The distortion in the column's unit; where it depends on the shape, by how much the secret moves."""
-        family = self.problem.family
-        if not isinstance(family, AnyShape):
-            return self.distortion
-        found = family.measure.in_unit(family.measure.of_plan(self.distortion))
-        return self.largest_move / (abs(family.secret.per_shift or 0.0) or 1.0) if found is None else found
+        measure = self.problem.measure
+        found = measure.in_unit(measure.of_plan(self.distortion))
+        return self.largest_move / (abs(self.problem.secret.per_shift or 0.0) or 1.0) if found is None else found
 
     @property
     def bin(self) -> float | None:
@@ -218,14 +216,15 @@ class Plan(Spoken):
         Whatever the shape, the belief must still spread over half of the stated range and change by no more than a
         factor of e there (docs/theory.md, orbits; whole bins and two that are cut). ``None`` where no bound is known.
         """
-        family, mechanism = self.problem.family, self.mechanism
-        if not isinstance(family, AnyShape) or not isinstance(mechanism, Interval):
+        mechanism = self.mechanism
+        if not self.problem.family.shapeless or not isinstance(mechanism, Interval):
             return None
+        (axis,) = self.problem.box.axes.values()
         window = accounting.hit_window(self.problem, mechanism.direction, self.problem.tolerance)
         if mechanism.step is not None:  # on a comb of steps as many as a window holds
             window = teeth(window, mechanism.step) * mechanism.step
-        half = 0.5 * family.axis.width
-        shares = most_of(window, np.array([min(mechanism.bins.width, family.axis.width), half]), 1 / half)
+        half = 0.5 * axis.width
+        shares = most_of(window, np.array([min(mechanism.bins.width, axis.width), half]), 1 / half)
         return min(1.0, float(shares[0] + 2 * shares[1]) * (1 + 1e-12))
 
     @property
@@ -267,8 +266,7 @@ class Plan(Spoken):
         Where closeness is relative a release lies a little below the middle of its class, so that both ends are moved
         by the same share.
         """
-        value, family = self.problem.secret_of(released), self.problem.family
-        return value * family.shrunk(self.distortion) if isinstance(family, AnyShape) and family.log else value
+        return self.problem.secret_of(released) * self.problem.family.shrunk(self.distortion)
 
     def check(self, params: Mapping[str, ArrayLike] | None = None, /, **named: ArrayLike) -> None:
         """Refuse parameters outside the prior, naming the side and never the value."""
@@ -279,7 +277,8 @@ class Plan(Spoken):
         given = _together(params, named)
         family = self.problem.family
         if isinstance(family, AnyShape) and family.log:  # where the middle of its class lies
-            here = family.value(given) if family.parameter in given else np.asarray(given[VALUE], dtype=np.float64)
+            own = family.parameter in given
+            here = self.problem.secret_of(given) if own else np.asarray(given[VALUE], dtype=np.float64)
             low, high = family.belief.low, family.belief.high
             given = {VALUE: np.clip(here / family.shrunk(self.distortion), low, high)}
         released = self.mechanism.snap(checked_parameters(self.problem, given))
@@ -346,7 +345,7 @@ class Plan(Spoken):
 
     def _terms(self) -> dict[str, Any]:
         """For a problem without a family: in which terms its numbers are."""
-        if not isinstance(self.problem.family, AnyShape):
+        if not self.problem.family.shapeless:
             return {}
         measure = self.problem.measure
         inner = measure.of_plan(self.distortion)
@@ -485,8 +484,8 @@ def plan(
     # a hair above the risk, where the limit is a hair weaker: a plan for 1/5 has the limit of 1/5
     about = min(1.0, value * (1 + 1e-6))
     measure, limit = problem.measure, limit_on_distortion(problem, constant, about)
-    widened = isinstance(problem.family, AnyShape) and problem.family.widened
-    known = (chosen.certificate is None or one_line(problem)) and not widened  # the best for windows that are shorter
+    # widened windows have another optimum than those that are meant
+    known = (chosen.certificate is None or one_line(problem)) and not problem.family.widened
     inner = least_distortion(constant, problem.tolerance, about)
     best = least_possible(problem, about, low=inner, high=distorted) if known else None
     if limit > measure.stated(distorted) * (1 + 1e-6):
@@ -560,12 +559,12 @@ def _capped(risk: float, goal: Target, mechanism: Mechanism) -> float:
 
 def _goal(problem: Problem, *, max_distortion: float | Relative | None = None, **other: float | None) -> Target:
     """The one target that was given, with a distortion in the terms of the design."""
-    if isinstance(max_distortion, Relative) and not isinstance(problem.family, AnyShape):
+    if isinstance(max_distortion, Relative) and not problem.family.shapeless:
         raise ProblemError(
             f"a relative distortion is for a problem without a family. Got {max_distortion} with "
             f"{problem.family.name!r}; state it in the unit of the column."
         )
-    if isinstance(problem.family, AnyShape) and problem.family.log and other.get("bin") is not None:
+    if problem.family.log and other.get("bin") is not None:
         raise ProblemError("bins of one width are for an absolute tolerance; ask for a risk or a distortion instead.")
     if max_distortion is not None and not isinstance(max_distortion, Relative):
         max_distortion = positive(max_distortion, "the largest allowed distortion")
@@ -576,17 +575,15 @@ def _goal(problem: Problem, *, max_distortion: float | Relative | None = None, *
 def _in_its_terms(error: TargetError, problem: Problem) -> TargetError:
     """A target that is out of reach, with distortions as the problem states them."""
     measure = problem.measure
-    if not isinstance(error, HidesNothingError) or not isinstance(problem.family, AnyShape):
+    if not isinstance(error, HidesNothingError):
         return error
     return HidesNothingError(measure.stated(error.goal), measure.stated(error.least), share=measure.kind == "relative")
 
 
 def tolerated(problem: Problem, tolerance: float) -> float:
     """A tolerance as people state it, in the unit of the parameter."""
-    if not isinstance(problem.closeness, Relative):
-        return tolerance
-    assert isinstance(problem.family, AnyShape)
-    return problem.family.tolerated(Relative(tolerance))
+    share = isinstance(problem.closeness, Relative)
+    return problem.family.tolerated(Relative(tolerance) if share else tolerance)
 
 
 def check_range(value: Any, problem: Problem) -> tuple[float, float]:
@@ -622,7 +619,7 @@ def limits(
         lower_bound=bound,
         bound_on=what,
         distance=problem.distance,
-        distortion_kind=measure.kind if isinstance(problem.family, AnyShape) else None,
+        distortion_kind=measure.kind if problem.family.shapeless else None,
     )
 
 

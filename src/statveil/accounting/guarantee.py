@@ -7,7 +7,6 @@ from functools import singledispatch
 
 from statveil.errors import ProblemError
 from statveil.mechanisms.mechanism import Mechanism
-from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.problem import Problem
 
 __all__ = ["KINDS", "Risk", "accounted_distortion", "accounted_risk", "distortion", "risk"]
@@ -36,7 +35,7 @@ def risk(problem: Problem, mechanism: Mechanism, *, tolerance: float | None = No
     candidates, never for a reported risk.
     """
     found = accounted_risk(mechanism, problem, problem.tolerance if tolerance is None else tolerance, quick)
-    if isinstance(problem.family, AnyShape) and problem.family.widened:
+    if problem.family.widened:
         return Risk(value=found.value, kind="upper bound")
     return found
 

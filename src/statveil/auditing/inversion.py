@@ -11,7 +11,6 @@ from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View
 from statveil.errors import StatveilError
 from statveil.problem.column_numbers import InMemory
-from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box
@@ -87,7 +86,7 @@ def _released(view: View) -> dict[str, float]:
         if drawn is not None:
             return drawn
     level = _level(view)
-    if isinstance(problem.family, AnyShape):  # the middle of the class that was released
+    if problem.family.shapeless:  # the middle of the class that was released
         return estimate(problem, None, level / problem.family.shrunk(view.plan.distortion))
     return estimate(problem, measure(blocks_of(view.column)), level)
 
@@ -172,10 +171,7 @@ def _maps(view: View, points: dict[str, Array]) -> tuple[Array | None, Array | N
         return None, None
     secret, statistic = plan.problem.secret, _level(view)
     rate = secret.shift_rate(family)
-    if isinstance(family, AnyShape):
-        levels = family.value(points)
-    else:
-        levels = np.asarray(secret.anchor.of(family, points), dtype=np.float64)
+    levels = np.asarray(family.value(secret.anchor, points), dtype=np.float64)
     if not view.mode.stretches:
         return np.ones(len(levels)), (statistic - levels) / rate
     about = view.mode.fixed_point(plan.problem)
@@ -183,7 +179,7 @@ def _maps(view: View, points: dict[str, Array]) -> tuple[Array | None, Array | N
         if about is not None:
             factor = (statistic - rate * about) / (levels - rate * about)
             return factor, about - factor * about
-        if isinstance(family, AnyShape):
+        if family.shapeless:
             factor = statistic / levels
             return factor, secret.centre(InMemory(view.column[np.isfinite(view.column)])) * (1 - factor)
         released = _released(view)

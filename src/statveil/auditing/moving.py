@@ -154,7 +154,7 @@ def moved_onto(plan: Plan, *, statistic: float, place: float, spread: float, rng
         if about is not None:
             factor = (statistic - rate * about) / (wanted - rate * about)
             return moved(plan, factor, about * (1 - factor)) if np.isfinite(factor) and factor > 0 else None
-        if isinstance(family, AnyShape) and (family.log or not rate):
+        if family.shapeless and (family.log or not rate):
             return moved(plan, statistic / wanted, 0.0)
         free = set(family.scale_form) & set(problem.box.free)
         deviation = float(family.measured_spread().of(family, drawn)) if free else 0.0

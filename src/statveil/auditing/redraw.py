@@ -12,7 +12,6 @@ from numpy.random import Generator
 from statveil.auditing.sampling import Places, in_order, runs
 from statveil.modes import known_point
 from statveil.problem.column_numbers import InMemory
-from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.problem import Problem
@@ -52,7 +51,7 @@ def _moved(problem: Problem, family: LocationScale, values: Array, drawn: dict[s
     if about is not None:
         here = level - rate * about
         return about + (values - about) * ((wanted - rate * about) / here if here else 1.0)
-    if isinstance(family, AnyShape) and not rate:
+    if family.shapeless and not rate:
         centre = anchor.centre(InMemory(values))
         return centre + (values - centre) * (wanted / level if level else 1.0)
     if not rate:

@@ -9,7 +9,6 @@ from statveil.auditing.tables import AuditTable
 from statveil.auditing.view import View
 from statveil.errors import StatveilError, TableError
 from statveil.planning import Plan
-from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.families.categorical import Categorical
 from statveil.tables.blocks import blocks_of
 from statveil.tables.estimate import estimate, shares_of
@@ -30,7 +29,7 @@ def check_is_release(plan: Plan, original: AuditTable, released: AuditTable) -> 
         raise TableError(f"the original cannot be released under this plan: {error}") from None
     # what rounding to digits, whole rows or units, and a model's own discreteness may take away
     slack = 0.05 * plan.distortion / plan.gamma + 1.5 * (plan.problem.known.step or 1.0) / rows
-    if isinstance(plan.problem.family, AnyShape):
+    if plan.problem.family.shapeless:
         slack = 0.1 * plan.largest_move + 1.5 * (plan.problem.known.step or 0.0) * (plan.problem.secret.per_shift or 1)
     if plan.release_mode.of_model:
         order = np.argsort(original.column, kind="stable")

@@ -9,7 +9,6 @@ from statveil.cli.parsing import parse_point
 from statveil.cli.terminal import echo
 from statveil.errors import ProblemError
 from statveil.plan_file import load_plan
-from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.orbit import VALUE
 
 __all__ = ["command"]
@@ -35,7 +34,7 @@ def command(plan_file: str, at: str, seed: int | None, as_json: bool) -> None:
             "column ('statveil release' draws its own)."
         )
     done = plan.apply(point, secret_seed=seed)
-    alone = isinstance(plan.problem.family, AnyShape)  # the statistic is all there is
+    alone = plan.problem.family.shapeless  # the statistic is all there is
     released = {VALUE: float(done.secret)} if alone else {n: float(value) for n, value in done.released.items()}
     if as_json:
         echo_json({"released": released, "secret": float(done.secret)})

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError, unknown_name
 from statveil.problem.domain import Param
+from statveil.problem.measure import Measure
+from statveil.problem.tolerance import Relative
 
 if TYPE_CHECKING:
     from statveil.problem.axis import Axis
@@ -78,6 +80,50 @@ class Family(ABC):
     def assumes(self) -> tuple[str, ...]:
         """What the card of a release says of this family beside the assumptions of all."""
         return ()
+
+    # --- in which terms closeness and distance are stated -------------------------------------
+    shapeless: ClassVar[bool] = False
+    """Whether nothing is said of the column but its secret, so that no column can be drawn from it."""
+    closeness: Relative | None = None
+    """The tolerance as a share of the secret, where it was stated so."""
+    log: bool = False
+    """Whether the parameter is the logarithm of the secret."""
+    widened: bool = False
+    """Whether such a share is accounted for by the longest window that it can be."""
+
+    @property
+    def measure(self) -> Measure:
+        """In which terms distortions are stated."""
+        return Measure()
+
+    def value(self, secret: Secret, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+        """The secret in its own unit."""
+        return secret.of(self, params)
+
+    def position(self, secret: Secret, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+        """The secret on the scale on which a hit is two tolerances long."""
+        return secret.of(self, params)
+
+    def coordinate(self, value: ArrayLike) -> NDArray[np.float64]:
+        """A value of the secret on that scale."""
+        return np.asarray(value, dtype=np.float64)
+
+    def tolerated(self, tolerance: float | Relative) -> float:
+        """A tolerance on that scale, rounded up."""
+        if isinstance(tolerance, Relative):
+            raise ProblemError(
+                f"a relative tolerance is for a problem without a family. Got {tolerance} with {self.name!r}; state it "
+                "in the unit of the statistic, or leave out the family."
+            )
+        return tolerance
+
+    def shrunk(self, stated: float) -> float:
+        """The factor by which releases of this distortion lie below the middle of their class."""
+        return 1.0
+
+    def largest_change(self, stated: float) -> float | None:
+        """By how much a release of this distortion changes the secret at most, where the family knows."""
+        return None
 
     def category_index(self, category: int | str) -> int:
         """Number, counted from 0, of a category given by number or label."""

@@ -53,8 +53,6 @@ class LocationScale(Family):
     minimum: ClassVar[str | float | None] = None
     """What the family says of the column's minimum: a parameter, a number, or nothing."""
     maximum: ClassVar[str | float | None] = None
-    shapeless: ClassVar[bool] = False
-    """Whether nothing is said of the shape, so that no column can be drawn from it."""
 
     in_paper: ClassVar[bool] = True
     """Whether the paper prints bounds for it."""

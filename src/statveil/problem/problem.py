@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError
 from statveil.numbers import positive
-from statveil.problem.axis import axis_from_json
+from statveil.problem.axis import Axis, axis_from_json
 from statveil.problem.consistency import check_structure
 from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.family import Family, family_from_json
@@ -79,11 +79,7 @@ class Problem:
             self._without_family()
         if not isinstance(self.family, Family):
             raise ProblemError(f"the family must be a value such as sv.Gaussian(). Got {self.family!r}.")
-        if isinstance(self.tolerance, Relative):
-            raise ProblemError(
-                f"a relative tolerance is for a problem without a family. Got {self.tolerance} with "
-                f"{self.family.name!r}; state the tolerance in the unit of the statistic, or leave out the family."
-            )
+        object.__setattr__(self, "tolerance", self.family.tolerated(self.tolerance))
         if isinstance(self.prior, Mapping):  # {"mu": (0, 200)} means what Box(mu=(0, 200)) says
             object.__setattr__(self, "prior", Box(self.prior))
         if isinstance(self.prior, Box):
@@ -119,7 +115,6 @@ class Problem:
         family = any_shape(secret=self.secret, prior=self.prior, tolerance=self.tolerance, known=self.known)
         object.__setattr__(self, "family", family)
         object.__setattr__(self, "prior", Box({family.parameter: family.axis}))
-        object.__setattr__(self, "tolerance", family.tolerated(self.tolerance))
 
     def _check_not_constant(self) -> None:
         if self.secret.rough:
@@ -154,26 +149,20 @@ class Problem:
 
     def secret_of(self, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         """Value of the secret at these parameters, in its own unit."""
-        if isinstance(self.family, AnyShape):
-            return self.family.value(params)
-        return self.secret.of(self.family, params)
+        return self.family.value(self.secret, params)
 
     def position_of(self, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         """The secret at these parameters on the scale on which a hit is two tolerances long."""
-        if isinstance(self.family, AnyShape):
-            return np.asarray(params[self.family.parameter], dtype=np.float64)
-        return self.secret.of(self.family, params)
+        return self.family.position(self.secret, params)
 
     def position(self, secret: ArrayLike) -> NDArray[np.float64]:
         """A value of the secret on that scale."""
-        if isinstance(self.family, AnyShape):
-            return self.family.coordinate(secret)
-        return np.asarray(secret, dtype=np.float64)
+        return self.family.coordinate(secret)
 
     @property
     def measure(self) -> Measure:
         """In which terms distortions of this problem are stated."""
-        return self.family.measure if isinstance(self.family, AnyShape) else Measure()
+        return self.family.measure
 
     def within(self, secret: float) -> float:
         """How far a guess may be off this value of the secret, in its own unit."""
@@ -183,8 +172,14 @@ class Problem:
     @property
     def closeness(self) -> float | Relative:
         """The tolerance as it was stated."""
-        relative = self.family.closeness if isinstance(self.family, AnyShape) else None
-        return self.tolerance if relative is None else relative
+        return self.tolerance if self.family.closeness is None else self.family.closeness
+
+    @property
+    def beliefs(self) -> tuple[Axis, ...]:
+        """What is believed of each parameter, in the unit in which it was stated."""
+        if isinstance(self.family, AnyShape):
+            return (self.family.belief,)
+        return tuple(self.box.axes.values())
 
     def sample(self, size: int, rng: Generator) -> dict[str, NDArray[np.float64]]:
         """Parameters drawn from the prior."""

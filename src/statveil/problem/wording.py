@@ -12,7 +12,7 @@ __all__ = ["column_text", "distortion_text", "mean_or_label", "share_of", "toler
 
 def column_text(problem: Problem) -> str:
     """What kind of column a problem is about."""
-    return "a column of any shape" if isinstance(problem.family, AnyShape) else f"a {problem.family.label} column"
+    return "a column of any shape" if problem.family.shapeless else f"a {problem.family.label} column"
 
 
 def tolerance_text(problem: Problem) -> str:

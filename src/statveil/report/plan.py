@@ -82,8 +82,8 @@ def _distortion(plan: Plan, value: float, *, down: bool = False) -> str:
 
 def _distance(plan: Plan) -> str:
     """What the distortion is, with the other terms where they are known too."""
-    family, problem = plan.problem.family, plan.problem
-    if not isinstance(family, AnyShape):
+    problem = plan.problem
+    if not problem.family.shapeless:
         return _DISTANCES[problem.distance]
     inner = problem.measure.of_plan(plan.distortion)
     if problem.measure.kind == "absolute":
@@ -99,7 +99,7 @@ def _distance(plan: Plan) -> str:
 def _limit(plan: Plan) -> str:
     """What the lower bound says."""
     problem = plan.problem
-    if isinstance(problem.family, AnyShape) and problem.secret.times_mean is None:
+    if problem.family.shapeless and problem.secret.times_mean is None:
         return "no mechanism with this risk that keeps the shape distorts less"
     return f"no mechanism with this risk distorts less (gamma {plan.gamma:.6g})"
 
@@ -127,7 +127,7 @@ def _prior(problem: Problem) -> str:
     """Whose statistics the prior is about, which people get wrong."""
     if not isinstance(problem.prior, Box):
         return "on the shares in this very column (of its own rows), not in a population that they were drawn from"
-    names = problem.secret.label if isinstance(problem.family, AnyShape) else ", ".join(problem.box.free)
+    names = problem.secret.label if problem.family.shapeless else ", ".join(problem.box.free)
     return f"on {names} of this very column (of its own rows), not of a population that they were drawn from"
 
 
@@ -137,7 +137,7 @@ _OTHERS = ("mean", "median", "quantile:0.9", "quantile:0.99", "min", "max", "std
 
 def _protects(plan: Plan) -> list[str]:
     """With which risk the same release hides other statistics."""
-    if not isinstance(plan.problem.family, AnyShape):
+    if not plan.problem.family.shapeless:
         return []
     others = [other for other in _OTHERS if other != plan.problem.secret.label]
     said: dict[str, list[str]] = {}
@@ -182,15 +182,14 @@ def _without_it(plan: Plan) -> str:
 def _honesty(plan: Plan) -> list[str]:
     """What a reader of the headline risk would not expect."""
     lines = []
-    family = plan.problem.family
-    if isinstance(family, AnyShape):
+    if plan.problem.family.shapeless:
         lines.append(
             f"  assumes     that the shape of the column tells nothing about its size (its {plan.problem.secret.label})"
             f"{_without_it(plan)}"
         )
     if plan.spacing is not None:
         apart = f"{plan.spacing:.6g}"
-        if isinstance(family, AnyShape) and family.log:
+        if plan.problem.family.log:
             apart = f"the factor {math.exp(plan.spacing):.6g}"
         lines.append(
             f"  note        a comb: the receiver learns the {plan.problem.secret.label} up to multiples of about "

@@ -12,7 +12,6 @@ from typing import Any
 from statveil.errors import FileError, StatveilError
 from statveil.plan_file import DAMAGE, damage
 from statveil.planning import Plan
-from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.problem import Problem
 from statveil.problem.tolerance import Relative
 from statveil.problem.wording import distortion_text, share_of, tolerance_text
@@ -134,7 +133,7 @@ def _closeness(problem: Problem) -> dict[str, Any]:
 
 def _distortion(plan: Plan) -> str:
     """What the number is, which not everyone would guess."""
-    if isinstance(plan.problem.family, AnyShape):
+    if plan.problem.family.shapeless:
         what = "W1 distance between original and release, in the column's unit"
         if plan.problem.measure.kind == "relative":
             what = share_of(plan.problem)
@@ -180,7 +179,7 @@ def _assumptions(plan: Plan, shuffled: bool) -> list[str]:
         "No other column tells the released one (a copy, a multiple, a sum). Other columns were left as they were.",
         "The same column is not released again under another plan or another seed.",
     ]
-    if isinstance(plan.problem.family, AnyShape):
+    if plan.problem.family.shapeless:
         lines.append(
             f"The shape of the column tells nothing about its size: whoever believes that columns of this shape have "
             f"another {plan.problem.secret.label} than others guesses better."
@@ -196,8 +195,7 @@ def _assumptions(plan: Plan, shuffled: bool) -> list[str]:
     if plan.problem.family.discrete and plan.problem.secret.of_rows:
         lines.append("The risk is that of a long table; in one of n rows it is larger by 1 part in 2 x tolerance x n.")
     if plan.spacing is not None:
-        family = plan.problem.family
-        log = isinstance(family, AnyShape) and family.log
+        log = plan.problem.family.log
         apart = f"the factor {math.exp(plan.spacing):.6g}" if log else f"{plan.spacing:.6g}"
         lines.append(
             f"The receiver learns the statistic up to multiples of {apart} or a little more (a comb): the "

@@ -51,9 +51,7 @@ def own_statistic(problem: Problem, numbers: ColumnNumbers) -> float:
 
 def anchor_of(problem: Problem, params: Mapping[str, float]) -> float:
     """What the map of a column moves, at these parameters: the secret, or the mean that a function goes by."""
-    if isinstance(problem.family, AnyShape):
-        return float(problem.secret_of(params))
-    return float(problem.secret.anchor.of(problem.family, params))
+    return float(problem.family.value(problem.secret.anchor, params))
 
 
 def estimate(problem: Problem, measured: Measured | None, statistic: float) -> dict[str, float]:

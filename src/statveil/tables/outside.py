@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.parameters import OutsidePriorError
 from statveil.problem.problem import Problem
@@ -16,7 +15,7 @@ __all__ = ["implied_by", "outside"]
 def outside(problem: Problem, error: OutsidePriorError) -> str:
     """Which statistics of the column put a parameter outside, and on which side."""
     name, side = error.parameter, error.side
-    if isinstance(problem.family, AnyShape):
+    if problem.family.shapeless:
         return f"its {problem.secret.label} lies {side} the prior's range."
     if _is_secret(problem, name):
         return f"its {problem.secret.label} lies {side} the prior's range of {name!r}."

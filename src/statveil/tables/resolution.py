@@ -6,7 +6,6 @@ import math
 
 from statveil.errors import ColumnError, ProblemError
 from statveil.planning import Applied, Plan
-from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.prior import Box
 from statveil.tables.measure import Measured
 
@@ -27,23 +26,25 @@ def grain_of(plan: Plan) -> float:
     """
     if not isinstance(plan.problem.prior, Box) or not plan.release_mode.continuous:
         return 0.0
-    family = plan.problem.family
-    axes = [family.belief] if isinstance(family, AnyShape) else plan.problem.box.axes.values()
-    ends = (max(abs(axis.low), abs(axis.high)) for axis in axes)
+    ends = (max(abs(axis.low), abs(axis.high)) for axis in plan.problem.beliefs)
     return 2.0**-39 * sum(end for end in ends if math.isfinite(end))
+
+
+def _least(plan: Plan) -> float:
+    """The least size of the statistic under the prior, where a share of it is least."""
+    prior = plan.problem.prior
+    return min((abs(axis.low) for axis in plan.problem.beliefs), default=0.0) if isinstance(prior, Box) else 0.0
 
 
 def check_resolution(plan: Plan, column: str, measured: Measured, applied: Applied) -> None:
     """An error where the release would be another one than the plan's, or its rows would become one number."""
-    family = plan.problem.family
-    lowest = family.belief.low if isinstance(family, AnyShape) else 0.0
-    if grain_of(plan) > _FINEST * plan.problem.within(lowest):
+    if grain_of(plan) > _FINEST * plan.problem.within(_least(plan)):
         raise ProblemError(
             f"the prior reaches so far from 0 beside the tolerance {plan.problem.closeness} that 64-bit numbers "
             "cannot hold the release; state a narrower prior, a larger tolerance, or measure from a public offset."
         )
     secret = float(applied.secret) / (plan.problem.secret.times_mean or 1.0)
-    places = () if isinstance(family, AnyShape) else applied.released.values()
+    places = () if plan.problem.family.shapeless else applied.released.values()
     moved = max(abs(secret), *(abs(float(value)) for value in places), 0.0)
     size, width = max(abs(measured.minimum), abs(measured.maximum)), measured.maximum - measured.minimum
     if moved > _FURTHER * size and 0 < width < _LEAST_PLACES * math.ulp(moved):

@@ -67,6 +67,7 @@ class AnyShape(LocationScale):
                 f"{secret.label!r} does not say how. Allowed: {', '.join(known)}; or state a family."
             )
         self.secret, self.belief, self.log, self.about, self.closeness = secret, belief, log, about, closeness
+        self.widened = closeness is not None and not log  # steps are equal in the unit of the column alone
         self.axis, self.sign = logged(belief) if log else (belief, 1.0)
         unit = "ln" if log else "value"
         self.parameter = unit if self.sign > 0 else "-ln"
@@ -83,10 +84,12 @@ class AnyShape(LocationScale):
             return "scale"
         return "shift" if self.secret.per_shift else "stretch"
 
-    def value(self, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
-        """The secret in its own unit."""
+    def value(self, secret: Secret, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         at = np.asarray(params[self.parameter], dtype=np.float64)
         return np.exp(self.sign * at) if self.log else at
+
+    def position(self, secret: Secret, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+        return np.asarray(params[self.parameter], dtype=np.float64)
 
     def coordinate(self, value: ArrayLike) -> NDArray[np.float64]:
         """The parameter of a value of the secret; a value without a logarithm is beyond every range."""
@@ -147,11 +150,6 @@ class AnyShape(LocationScale):
         For a half-length d of the logarithms it is 1 / cosh d, as the harmonic mean 2AB / (A + B) of the ends says.
         """
         return 1 / math.cosh(self.measure.of_plan(stated)) if self.log else 1.0
-
-    @property
-    def widened(self) -> bool:
-        """Whether a share is accounted for by the longest window that it can be: steps have no logarithm."""
-        return self.closeness is not None and not self.log
 
     def tolerated(self, tolerance: float | Relative) -> float:
         """A tolerance in the unit of the parameter, rounded up."""

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from statveil.planning import Plan
-from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.location_scale import LocationScale
 from statveil.tables.blocks import Array
 from statveil.tables.maps.build import Job
@@ -128,7 +127,7 @@ def prepare(job: Job) -> Affine:
     elif about is not None:
         pivot = target = about
         factor = (secret - rate * about) / (own - rate * about)
-    elif isinstance(family, AnyShape):  # a spread, about the column's own centre, which stays
+    elif family.shapeless:  # a spread, about the column's own centre, which stays
         pivot = target = job.centre
         factor = secret / own
     else:
@@ -148,7 +147,7 @@ def prepare(job: Job) -> Affine:
 
 def _reach(plan: Plan, job: Job) -> float:
     """How large originals are at most, as the prior tells."""
-    spread = isinstance(plan.problem.family, AnyShape) and plan.release_mode.stretches
+    spread = plan.problem.family.shapeless and plan.release_mode.stretches
     # the prior of a spread does not say where the column lies; its centre is released as it is
     return (
         max(largest_secret(plan), 2.0 ** math.ceil(math.log2(abs(job.centre))))
@@ -168,8 +167,8 @@ def largest_secret(plan: Plan) -> float:
     """How large the secret can be under the prior."""
     family = plan.problem.family
     assert isinstance(family, LocationScale)
-    if isinstance(family, AnyShape):
-        return max(abs(family.belief.low), abs(family.belief.high))
+    if family.shapeless:
+        return max(max(abs(axis.low), abs(axis.high)) for axis in plan.problem.beliefs)
     axes = plan.problem.box.axes
     slopes = {
         param.name: (family.loc_form.get(param.name, 0.0), family.scale_form.get(param.name, 0.0))
