@@ -124,6 +124,25 @@ def test_the_limit_beside_a_step_counts_the_shortest_windows():
     assert least == pytest.approx(0.25)
 
 
+@pytest.mark.parametrize("method", ["interval", "comb"])
+@pytest.mark.parametrize("known", [{"minimum": 10}, {"maximum": 120}])
+@pytest.mark.parametrize("secret", [sv.Mean(), sv.Quantile(0.9)])
+def test_no_release_passes_a_bound_other_than_0(secret, known, method):
+    """Releases below their class would lie beyond the bound, and the column would be turned over."""
+    plan = sv.plan(
+        problem(secret, prior=(10.4, 110), tolerance=sv.Relative(0.02), **known), max_risk=0.1, method=method
+    )
+    value = np.linspace(10.4, 110, 5_001)
+    released = plan.apply(value=value).secret
+    assert np.all((released > 10.39) & (released < 110.01))
+    share = np.abs(released / value - 1)
+    if secret == sv.Quantile(0.9):
+        share = np.abs(released - value) / np.abs(value - (known.get("minimum") or known["maximum"]))
+    assert share.max() <= plan.distortion * (1 + 1e-9)
+    rate = sv.simulate(plan, trials=20_000, seed=2)
+    assert rate.low <= plan.risk
+
+
 def test_the_limit_of_a_distortion():
     found = sv.limits(problem(), max_distortion=sv.Relative(0.2))
     assert found.lower_bound == 1 / math.ceil(math.atanh(0.2) / math.atanh(0.05))

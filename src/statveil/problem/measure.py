@@ -22,6 +22,9 @@ class Measure:
     log : bool
         Whether the distance is one of logarithms. Releases then lie so that both ends of a class of half-length d are
         off by tanh d, the least that can be (docs/theory.md, relative tolerance).
+    middle : bool
+        Whether they lie in the middle of the logarithms instead, off by e^d - 1: never outside the class, where a bound
+        that stays forbids that.
     absolute, relative : float or None
         Largest factor to W1 in the column's unit, and to W1 as a share; ``None`` where it depends on the shape.
     kind : str
@@ -31,13 +34,16 @@ class Measure:
     """
 
     log: bool = False
+    middle: bool = False
     absolute: float | None = 1.0
     relative: float | None = None
     kind: str = "absolute"
     least: float = 1.0
 
     def _grown(self, distance: float) -> float:
-        return math.tanh(distance) * _UP if self.log else distance
+        if not self.log:
+            return distance
+        return (math.expm1(distance) if self.middle else math.tanh(distance)) * _UP
 
     def in_unit(self, distance: float) -> float | None:
         """W1 in the column's unit."""
@@ -80,4 +86,4 @@ class Measure:
     def _shrunk(self, grown: float) -> float:
         if not self.log:
             return grown
-        return math.atanh(min(grown * _DOWN, 1 - 1e-15))
+        return math.log1p(grown * _DOWN) if self.middle else math.atanh(min(grown * _DOWN, 1 - 1e-15))

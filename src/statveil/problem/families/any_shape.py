@@ -132,7 +132,14 @@ class AnyShape(LocationScale):
             # of the statistic; where rows depend on the shape, of their mean distance from the point that stays
             factors = [1.0] if own or not near else [end / away for end, away in zip(ends, self.edges, strict=True)]
             absolute = None if rows is None else rows * max(ends)
-            return Measure(log=True, absolute=absolute, relative=max(factors), kind="relative", least=min(factors))
+            return Measure(
+                log=True,
+                middle=self._in_the_middle,
+                absolute=absolute,
+                relative=max(factors),
+                kind="relative",
+                least=min(factors),
+            )
         if own:
             return Measure(relative=1 / (rows * least) if rows and least else None)
         return Measure(absolute=rows, relative=1 / near, kind="relative", least=1 / far)
@@ -141,7 +148,8 @@ class AnyShape(LocationScale):
         """By how much at most a release with this distortion changes the secret, in its own unit."""
         inner = self.measure.of_plan(stated)
         if self.log:
-            return math.tanh(inner) * max(abs(self.belief.low), abs(self.belief.high))
+            share = math.expm1(inner) if self._in_the_middle else math.tanh(inner)
+            return share * max(abs(self.belief.low), abs(self.belief.high))
         return inner / float(self.z_distance(1.0, 0.0))
 
     def shrunk(self, stated: float) -> float:
@@ -149,7 +157,12 @@ class AnyShape(LocationScale):
 
         For a half-length d of the logarithms it is 1 / cosh d, as the harmonic mean 2AB / (A + B) of the ends says.
         """
-        return 1 / math.cosh(self.measure.of_plan(stated)) if self.log else 1.0
+        return 1 / math.cosh(self.measure.of_plan(stated)) if self.log and not self._in_the_middle else 1.0
+
+    @property
+    def _in_the_middle(self) -> bool:
+        """Whether a release must not leave its class: it could pass the bound about which the column is scaled."""
+        return bool(self.about)
 
     def tolerated(self, tolerance: float | Relative) -> float:
         """A tolerance in the unit of the parameter, rounded up."""
