@@ -609,7 +609,9 @@ def test_a_full_disk_is_a_sentence_and_leaves_everything_as_it_was(tmp_path, pla
     found = json.loads(ended.stdout)
     assert len(found) == len(formats) * 8
     for *case, code, out, err, same in found:
-        assert "cannot write" in sentence(code, out, err), case
+        # earlier versions of SciPy say by themselves that there is no room for temporary files
+        own = err[err.index("statveil: ") :] if "scipy._lib.messagestream" in err else err
+        assert "cannot write" in sentence(code, out, own), case
         assert same, case
 
 
