@@ -36,6 +36,9 @@ BY_MODE = {
     "affine": planned(family=sv.Gaussian(), prior=WIDE, secret=sv.Quantile(0.9), tolerance=1, method="interval"),
     "scale": located(50, 200, minimum=0),
     "lattice": located(0, 200, step=1),
+    "odds": planned(
+        secret=sv.Mean(), prior=(20, 80), tolerance=1, known=sv.Structure(minimum=0, maximum=100), method="interval"
+    ),
     "unit": counted(sv.Poisson(), 2, 30),
     "rank": counted(sv.Binomial(trials=20), 0.1, 0.9),
     "jitter": located(40, 200, minimum=0, step=1),
@@ -52,6 +55,8 @@ def column_for(mode, rng, rows):
             return rng.gamma(6.0, 18.0, rows)
         case "lattice" | "jitter" | "smooth":
             return np.rint(rng.normal(103, 9, rows)).astype(np.int64)
+        case "odds":  # two humps, which no Beta distribution of this spread has
+            return np.where(rng.random(rows) < 0.5, rng.uniform(5, 30, rows), rng.uniform(55, 90, rows))
         case "unit":
             return rng.poisson(8, rows)
         case "rank":

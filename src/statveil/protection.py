@@ -90,8 +90,10 @@ def _tolerance(family: AnyShape, secret: Secret, close: float | Relative) -> tup
         own = close * (family.secret.per_shift or 1.0) / secret.per_shift
         # a window of one length is longest in the logarithm at the lowest value
         return (0.5 * math.log1p(2 * own / family.belief.low), False) if family.log else (own, True)
-    if secret == family.secret and not isinstance(close, Relative) and not family.log:
-        return close, True
+    if secret == family.secret and isinstance(close, Relative) == family.log:
+        return family.tolerated(close), True
+    if family.moves == "odds":
+        return None  # how the others move depends on the shape
     if not isinstance(close, Relative) or family.about:
         return None  # how large the other one is depends on the shape
     return family.tolerated(close), family.log

@@ -231,6 +231,15 @@ MODE_CASES = {
         },
         _numbers(lambda rng: rng.normal(50, 10, 500)),
     ),
+    "odds": (
+        {
+            "prior": (20, 80),
+            "secret": sv.Mean(),
+            "tolerance": 2.0,
+            "known": sv.Structure(minimum=0, maximum=100),
+        },
+        _numbers(lambda rng: np.where(rng.random(500) < 0.5, rng.uniform(5, 30, 500), rng.uniform(55, 90, 500))),
+    ),
     "scale": (
         {"family": sv.Exponential(), "prior": sv.Box(scale=(1, 20)), "secret": sv.Mean(), "tolerance": 0.3},
         _numbers(lambda rng: rng.exponential(7.0, 500)),

@@ -12,13 +12,16 @@ from numpy.random import Generator
 from statveil.auditing.sampling import Places, in_order, runs
 from statveil.modes import known_point
 from statveil.problem.column_numbers import InMemory
+from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.problem import Problem
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, blocks_of
 from statveil.tables.estimate import anchor_of
+from statveil.tables.maps.odds import moved_odds, solved
 from statveil.tables.maps.unit import prepare_unit
+from statveil.tables.structure.beta_search import beta_levels
 
 __all__ = ["arranged", "redrawn"]
 
@@ -47,6 +50,8 @@ def _moved(problem: Problem, family: LocationScale, values: Array, drawn: dict[s
     """Shift, scale about a known point, or both, until the rows have the drawn parameters."""
     anchor, rate = problem.secret.anchor, problem.secret.shift_rate(family)
     wanted, level = anchor_of(problem, drawn), anchor.of_column(InMemory(values), family)
+    if isinstance(family, AnyShape) and family.between is not None:
+        return _between(values, *family.between, wanted / (anchor.times_mean or 1.0))
     about = known_point(problem, known)  # a redrawn table must keep it
     if about is not None:
         here = level - rate * about
@@ -62,6 +67,27 @@ def _moved(problem: Problem, family: LocationScale, values: Array, drawn: dict[s
     spread = width.of_column(InMemory(values), family)
     scale = float(width.of(family, drawn)) / spread if uncertain and spread else 1.0
     return wanted / rate + (values - level / rate) * scale
+
+
+def _between(values: Array, low: float, high: float, mean: float) -> Array:
+    """The rows with this mean: moved along the Beta distributions if they look like one, else by their odds.
+
+    Whoever believes in Beta distributions believes that a table of another mean would have been one too.
+    """
+    from scipy.special import betaincinv
+
+    share = np.clip((values - low) / (high - low), 0.0, 1.0)
+    wanted = (mean - low) / (high - low)
+    if (beta := beta_levels(share)) is not None:
+        size, level = beta
+        return low + (high - low) * np.asarray(betaincinv(wanted * size, (1 - wanted) * size, level), dtype=np.float64)
+
+    def mean_of(log_ratio: float) -> tuple[float, float]:
+        moved = moved_odds(share, float(np.exp(log_ratio)))
+        return float(moved.mean()), float((moved * (1 - moved)).mean())
+
+    ratio = float(np.exp(solved(mean_of, wanted)))
+    return np.asarray(low + (high - low) * moved_odds(share, ratio), dtype=np.float64)
 
 
 def _on_structure(before: Array, moved: Array, known: Structure, rng: Generator) -> Array:

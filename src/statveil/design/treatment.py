@@ -23,7 +23,11 @@ _FEWEST_STEPS, _MANY_STEPS, _HEAPS = 3, 30, 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Treatment:
-    """``free``: any direction; ``lattice``: whole steps; ``scale``, ``jitter``, ``smooth``: about a bound; ``rank``."""
+    """How a column is moved.
+
+    ``free``: any direction; ``lattice``: whole steps; ``scale``, ``jitter``, ``smooth``: about a bound; ``odds``: between
+    two; ``rank``: redrawn from the model.
+    """
 
     kind: str
     about: float = 0.0
@@ -88,6 +92,8 @@ def _any_shape(problem: Problem, family: AnyShape) -> Treatment:
     """A column of any shape: whole steps, a scaling about the one point that stays, or steps above a bound."""
     known, secret = problem.known, problem.secret
     spacing, fixed = known.spacing, known.fixed_points
+    if family.between is not None:
+        return Treatment(kind="odds")
     if spacing is not None and not fixed and secret.per_shift:
         return Treatment(kind="lattice", step=spacing * secret.per_shift)
     if spacing is None and len(fixed) == 1:

@@ -57,6 +57,8 @@ class Mode(ABC):
     """Whether the column moves by whole steps, so that nothing lies between them."""
     keeps_steps: ClassVar[bool] = False
     """Whether each place of the column's lattice stays visible."""
+    bends: ClassVar[bool] = False
+    """Whether every row moves by one odds map between two bounds, which bends the shape."""
     pinned: ClassVar[bool] = False
     """Whether a publicly known value stays where it is."""
     of_model: ClassVar[bool] = False

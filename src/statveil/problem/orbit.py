@@ -36,8 +36,16 @@ def any_shape(*, secret: Secret, prior: object, tolerance: float | Relative, kno
         # whole steps are equally long in the unit of the column, not in its logarithm
         log=relative and (known.spacing is None or bool(known.fixed_points)),
         about=about,
+        between=_bounds(secret, known),
         closeness=tolerance if isinstance(tolerance, Relative) else None,
     )
+
+
+def _bounds(secret: Secret, known: Structure) -> tuple[float, float] | None:
+    """Both bounds, where an odds map between them moves the secret and keeps all that is known."""
+    if known.minimum is None or known.maximum is None or known.spacing is not None or secret.times_mean is None:
+        return None
+    return None if set(known.atoms) - {known.minimum, known.maximum} else (known.minimum, known.maximum)
 
 
 def _fixed(known: Structure) -> float | None:

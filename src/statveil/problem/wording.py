@@ -34,7 +34,7 @@ def share_of(problem: Problem) -> str:
     assert isinstance(family, AnyShape)
     if family.moves == "stretch":
         return f"{what} the rows' mean distance from their centre"
-    if family.moves == "scale" and problem.secret.times_mean is None:
+    if family.moves in ("scale", "odds") and problem.secret.times_mean is None:
         return f"{what} the rows' mean distance from {family.about:g}"
     return f"{what} the {mean_or_label(problem)}"
 

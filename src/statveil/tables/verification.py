@@ -15,6 +15,7 @@ from statveil.problem.ordinal import Ordinal
 from statveil.problem.problem import Problem
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array
+from statveil.tables.structure.beta_search import beta_levels
 from statveil.tables.structure.bound_search import natural_bounds
 from statveil.tables.structure.code_search import find_codes
 from statveil.tables.structure.findings import (
@@ -61,6 +62,8 @@ LEAKS = {
     "bounds": "The values end at a natural bound, which was not declared. Someone who knows it learns the move.",
     "filled": "One value occurs often, which was not declared, as where gaps were filled. Someone who knows why may "
     "learn the hidden statistic.",
+    "shape": "The values follow a Beta distribution, which the map leaves. Someone who believes in it learns how far "
+    "they moved.",
     "few-rows": "The table has so few rows that its statistic can take few values only. The stated risk is too low.",
     "misfit": "The counts do not follow the stated family. The stated risk is proven only for columns that do.",
 }
@@ -155,7 +158,22 @@ class Verifier:
         fixed = (*self.known.fixed_points, *(() if bound is None else (bound,)))
         found = [finding for finding in found if not _declared(finding, self.known, fixed)]
         found = self._without_secret(found, params)
-        return [*found, *self._codes(sample, fixed, found), *self._sums(sample, bound), *self._bounds(sample)]
+        found += self._codes(sample, fixed, found)
+        return [*found, *self._sums(sample, bound), *self._bounds(sample), *self._shape(sample)]
+
+    def _shape(self, sample: Array) -> list[Finding]:
+        """A family of shapes that the map leaves, so that a believer in it sees how far."""
+        low, high = self.known.minimum, self.known.maximum
+        if not self.plan.release_mode.bends or low is None or high is None:
+            return []
+        if beta_levels(np.clip((sample - low) / (high - low), 0.0, 1.0)) is None:
+            return []
+        says = (
+            "the values follow a Beta distribution, and the map between two bounds leaves that family: whoever "
+            "believes in it learns from many rows how far they moved. Release fewer rows, or declare one bound only if "
+            "the other is not known."
+        )
+        return [Finding(name="shape", values=(), flag="", says=says)]
 
     def _without_secret(self, found: list[Finding], params: dict[str, float]) -> list[Finding]:
         """The findings, where one would print a value as close to the secret as a hit, without that value."""

@@ -40,6 +40,8 @@ class AnyShape(LocationScale):
         belief is dense at the lower end.
     about : float, optional
         The point that stays where it is, if there is one.
+    between : pair of float, optional
+        The two bounds that stay, if both are known.
     closeness : Relative, optional
         The tolerance as it was stated, where it was stated as a share.
     """
@@ -57,6 +59,7 @@ class AnyShape(LocationScale):
         belief: Axis,
         log: bool = False,
         about: float | None = None,
+        between: tuple[float, float] | None = None,
         closeness: Relative | None = None,
     ) -> None:
         if secret.per_shift is None:
@@ -67,6 +70,7 @@ class AnyShape(LocationScale):
                 f"{secret.label!r} does not say how. Allowed: {', '.join(known)}; or state a family."
             )
         self.secret, self.belief, self.log, self.about, self.closeness = secret, belief, log, about, closeness
+        self.between = between
         self.widened = closeness is not None and not log  # steps are equal in the unit of the column alone
         self.axis, self.sign = logged(belief) if log else (belief, 1.0)
         unit = "ln" if log else "value"
@@ -79,7 +83,9 @@ class AnyShape(LocationScale):
     # --- what is known of the orbit -----------------------------------------------------------
     @property
     def moves(self) -> str:
-        """``shift``, ``scale`` about a point that stays, or ``stretch`` about the column's own centre."""
+        """``shift``, ``scale`` about a point that stays, ``stretch`` about the own centre, ``odds`` between bounds."""
+        if self.between is not None:
+            return "odds"
         if self.about is not None:
             return "scale"
         return "shift" if self.secret.per_shift else "stretch"
@@ -162,7 +168,7 @@ class AnyShape(LocationScale):
     @property
     def _in_the_middle(self) -> bool:
         """Whether a release must not leave its class: it could pass the bound about which the column is scaled."""
-        return bool(self.about)
+        return bool(self.about) or self.between is not None
 
     def tolerated(self, tolerance: float | Relative) -> float:
         """A tolerance in the unit of the parameter, rounded up."""
@@ -178,7 +184,8 @@ class AnyShape(LocationScale):
 
     def settings(self) -> dict[str, Any]:
         closeness = None if self.closeness is None else self.closeness.share
-        orbit = {"log": self.log, "about": self.about, "relative": closeness}
+        between = None if self.between is None else list(self.between)
+        orbit = {"log": self.log, "about": self.about, "between": between, "relative": closeness}
         return {"secret": self.secret.label, "belief": self.belief.to_json(), **orbit}
 
     def to_json(self) -> dict[str, Any]:
