@@ -25,8 +25,8 @@ _FEWEST_STEPS, _MANY_STEPS, _HEAPS = 3, 30, 6
 class Treatment:
     """How a column is moved.
 
-    ``free``: any direction; ``lattice``: whole steps; ``scale``, ``jitter``, ``smooth``: about a bound; ``odds``: between
-    two; ``rank``: redrawn from the model.
+    ``free``: any direction; ``lattice``: whole steps; ``scale``, ``jitter``, ``smooth``: about a bound; ``odds``:
+    between two; ``rank``: redrawn from the model.
     """
 
     kind: str
