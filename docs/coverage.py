@@ -1,15 +1,18 @@
 """How many real columns can be released, without a family and without accepting a leak.
 
 Usage: python docs/coverage.py FOLDER [--audit] [--fresh] [--minutes M], where FOLDER holds the unpacked packages of
-docs/coverage_columns.py (``make coverage`` fetches them). Each column is inspected, planned with exactly what ``inspect`` proposes to
-declare, and released: its mean, its 0.9-quantile and its standard deviation, with a tolerance of 5 % of the statistic and of
-5 % of the prior's middle. Only the column itself is released, so what other columns tell (``copies``) is not counted.
+docs/coverage_columns.py (``make coverage`` fetches them). Each column is inspected, planned with exactly what
+``inspect`` proposes to declare, and released (shuffled where ``inspect`` says so): its mean, its 0.9-quantile and its
+standard deviation, with a tolerance of 5 % of the statistic and of 5 % of the prior's middle. Only the column itself is
+released, so what other columns tell (``copies``) is not counted.
 
-The prior is a range of a factor 9 that lies around the statistic at random, its ends rounded to two digits; beside a bound that is declared, of
-a factor 9 in the distance from it. Where the statistic is below 0 or small beside the spread, it is a range of four standard deviations, and there is no relative tolerance.
+The prior is a range of a factor 9 that lies around the statistic at random, its ends rounded to two digits; beside a
+bound that is declared, of a factor 9 in the distance from it. Where the statistic is small beside the spread, it is a
+range of four standard deviations. A relative tolerance is asked for where the prior lies above 0.
 
-Results are kept line by line in FOLDER/results.jsonl, and a run that was stopped goes on from there if the sources are the same. ``--audit`` plays
-the attacker against every tenth release (it takes long). The result goes into docs/coverage.md.
+Results are kept line by line in FOLDER/results.jsonl, and a run that was stopped goes on from there if the sources are
+the same. ``--audit`` plays the attacker against every tenth release (it takes long). The result goes into
+docs/coverage.md.
 """
 
 from __future__ import annotations
@@ -41,6 +44,7 @@ RISK, CLOSE, FACTOR = 0.2, 0.05, 9.0
 PER_COLUMN = 40
 """Seconds after which a column is given up."""
 SECRETS: dict[str, sv.Secret] = {"mean": sv.Mean(), "quantile:0.9": sv.Quantile(0.9), "std": sv.Std()}
+DRAWN = ("smooth", "jitter")
 KINDS = ("relative", "absolute")
 Result = dict[str, Any]
 
@@ -100,8 +104,8 @@ def results_of(column: Column, number: int, audit: bool) -> Iterator[Result]:
     key = {"table": column.table, "column": column.name}
     values = column.values.astype(np.float64)
     try:
-        known_text = sv.inspect(column.values).columns[0].known
-        known = parse_known(known_text or None)
+        seen = sv.inspect(column.values).columns[0]
+        known = parse_known(seen.known or None)
     except sv.StatveilError as error:
         for secret in SECRETS:
             for kind in KINDS:
@@ -115,16 +119,24 @@ def results_of(column: Column, number: int, audit: bool) -> Iterator[Result]:
             if kind == "relative" and low <= 0:
                 continue
             started = time.perf_counter()
-            made = _one(column.values, values, secret, kind, (low, high), known)
+            made = _one(column.values, values, secret, kind, (low, high), known, shuffle=seen.shuffle)
             if audit and "plan" in made and (6 * number + 2 * index + (kind == "absolute")) % 10 == 0:
                 made |= _audited(made)
             made.pop("plan", None)
             seconds = round(time.perf_counter() - started, 2)
-            yield {**key, "secret": secret, "kind": kind, "known": known_text, **made, "seconds": seconds}
+            said = {"known": seen.known, "command": bool(seen.command), "shuffle": seen.shuffle}
+            yield {**key, "secret": secret, "kind": kind, **said, **made, "seconds": seconds}
 
 
 def _one(
-    own: NDArray[Any], values: Array, secret: str, kind: str, prior: tuple[float, float], known: sv.Structure
+    own: NDArray[Any],
+    values: Array,
+    secret: str,
+    kind: str,
+    prior: tuple[float, float],
+    known: sv.Structure,
+    *,
+    shuffle: bool,
 ) -> Result:
     tolerance = sv.Relative(CLOSE) if kind == "relative" else CLOSE * abs(sum(prior) / 2) or CLOSE * prior[1]
     try:
@@ -133,7 +145,7 @@ def _one(
     except sv.StatveilError as error:
         return {"by": "plan", "why": str(error)}
     try:
-        released = np.asarray(sv.release(plan, own))
+        released = np.asarray(sv.release(plan, own, shuffle=shuffle and plan.release_mode.random))
     except sv.StatveilError as error:
         return {"by": "release", "why": str(error), "mode": plan.mode}
     return {
@@ -229,8 +241,9 @@ def report(results: list[Result]) -> list[str]:
     lines = [
         "# Coverage",
         "",
-        "Made by `make coverage` (docs/coverage.py says how). Every column is planned without a family, with exactly what `inspect` proposes to",
-        f"declare, and released without `--accept`: tolerance 5 %, risk at most {RISK:g}. Relative tolerances are asked for where the prior lies above 0.",
+        "Made by `make coverage` (docs/coverage.py says how). Every column is planned without a family, with exactly",
+        "what `inspect` proposes to declare, and released without `--accept`, shuffled where `inspect` says so.",
+        f"Tolerance 5 %, risk at most {RISK:g}. Relative tolerances are asked for where the prior lies above 0.",
         "",
         f"{len(taken)} columns of {len(tables)} data sets.",
         "",
@@ -247,9 +260,15 @@ def report(results: list[Result]) -> list[str]:
             ratio = median(one["ratio"] for one in out)
             lines.append(f"| {secret} | {kind} | {share(len(out), len(these))} | {modes} | {ratio} |")
     out = [one for one in results if "by" not in one]
+    means = [one for one in results if one["secret"] == "mean"]
+    offered = [one for one in means if one.get("command")]
+    kept = sum("by" not in one for one in offered)
+    hidden = sum("by" not in one for one in means if not one.get("command"))
     lines += [
         "",
-        f"In all {share(len(out), len(results))}.",
+        f"In all {share(len(out), len(results))}. `inspect` ends with a command for the mean of "
+        f"{share(len(offered), len(means))}; its release came out for {share(kept, len(offered))}, and for "
+        f"{hidden} of the others. Shuffled: {sum(bool(one.get('shuffle')) for one in out if one['mode'] in DRAWN)}.",
         "",
         "| mode | released | W1 realised / stated, median |",
         "|---|---|---|",
@@ -260,7 +279,13 @@ def report(results: list[Result]) -> list[str]:
     for one in results:
         if "by" in one:
             refused[blanked(one)].append(one)
-    lines += ["", "## Refused", "", "| times | columns | secrets | by, and why (numbers blanked) | for example |", "|---|---|---|---|---|"]
+    lines += [
+        "",
+        "## Refused",
+        "",
+        "| times | columns | secrets | by, and why (numbers blanked) | for example |",
+        "|---|---|---|---|---|",
+    ]
     for why, ones in sorted(refused.items(), key=lambda item: -len(item[1])):
         columns_ = len({(one["table"], one["column"]) for one in ones})
         secrets = ", ".join(sorted({one["secret"] for one in ones}))
