@@ -27,6 +27,12 @@ def heaped(rng: Generator) -> Array:
     return np.where(rng.random(ROWS) < 0.34, np.rint(ages / 10) * 10, ages)
 
 
+def weeks(rng: Generator) -> Array:
+    """Days, half of them Mondays."""
+    days = rng.integers(9_000, 22_000, ROWS).astype(float)
+    return np.where(rng.random(ROWS) < 0.5, days - days % 7, days)
+
+
 def short(values: Array) -> Array:
     """As 32-bit floats, stored in 64 bits."""
     return values.astype(np.float32).astype(np.float64)
@@ -45,6 +51,8 @@ RELEASED: dict[str, Callable[[Generator], Array]] = {
     "counts from 0 up": lambda rng: np.rint(rng.gamma(2, 60, ROWS)),
     "small counts": lambda rng: np.rint(rng.gamma(4, 3, ROWS)),
     "heaps": heaped,
+    "days as years": lambda rng: rng.integers(9_000, 22_000, ROWS) / 365.25,
+    "days as years, by weeks": lambda rng: weeks(rng) / 365.25,
     "zeros among amounts": lambda rng: np.where(rng.random(ROWS) < 0.3, 0.0, rng.gamma(2, 60, ROWS)),
     "a frequent amount": lambda rng: np.where(rng.random(ROWS) < 0.2, 350.0, np.rint(rng.normal(300, 40, ROWS))),
     "three digits": lambda rng: np.array([float(f"{value:.2e}") for value in rng.lognormal(5, 0.5, ROWS)]),
