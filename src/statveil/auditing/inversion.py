@@ -9,7 +9,7 @@ import numpy as np
 
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View
-from statveil.errors import StatveilError
+from statveil.errors import ColumnError, StatveilError
 from statveil.problem.column_numbers import InMemory
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import LocationScale
@@ -70,8 +70,10 @@ def released_statistic(view: View) -> float:
 
 def _level(view: View) -> float:
     """The released column's own value of what its map moves."""
-    problem = view.plan.problem
-    return problem.secret.anchor.of_column(InMemory(view.column[np.isfinite(view.column)]), problem.family)
+    problem, values = view.plan.problem, view.column[np.isfinite(view.column)]
+    if not len(values):
+        raise ColumnError("the released column has no finite number.")
+    return problem.secret.anchor.of_column(InMemory(values), problem.family)
 
 
 def _released(view: View) -> dict[str, float]:

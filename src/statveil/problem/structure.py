@@ -71,7 +71,11 @@ class Structure:
 
         >>> Structure(step=2, heaps=(5, 10)).spacing
         10.0
+        >>> Structure(step=1 / 365.25, heaps=(7 / 365.25,)).spacing == 7 / 365.25  # weeks, of dates in years
+        True
         """
+        if self.step is not None and self.heaps and (common := _common(self.step, self.heaps)) is not None:
+            return common
         periods = [Fraction(repr(value)) for value in (self.step, *self.heaps) if value is not None]
         if not periods:
             return None
@@ -93,3 +97,14 @@ class Structure:
             atoms=tuple(data["atoms"]),
             heaps=tuple(data.get("heaps", ())),
         )
+
+
+def _common(step: float, heaps: tuple[float, ...]) -> float | None:
+    """The common multiple of heaps that are whole numbers of steps up to rounding, where no decimals say so exactly."""
+    times = [round(heap / step) for heap in heaps]
+    if not all(many and abs(heap / step - many) <= 1e-9 * many for heap, many in zip(heaps, times, strict=True)):
+        return None
+    common = math.lcm(*times)
+    if common in times:
+        return heaps[times.index(common)]
+    return float(min(Fraction(repr(step)) * common, Fraction(10) ** 200))

@@ -6,6 +6,8 @@ from statveil.tables.inspection import PRIVATE, ColumnReport, Inspection
 
 __all__ = ["describe_inspection"]
 
+_FILL_IN = "LO:HI is what outsiders believe of the mean: from public knowledge, never from this column."
+
 
 def describe_inspection(found: Inspection) -> str:
     """One paragraph a column; the first line says that it is private."""
@@ -27,4 +29,10 @@ def _column(report: ColumnReport) -> str:
         lines.append(f"  would leak  {leak}" if numbers is not None else f"  {leak}")
     if report.known:
         lines.append(f'  to declare  --known "{report.known}"')
+    lines += [f"  no map      {sentence}" for sentence in report.no_map]
+    if report.shuffle:
+        lines.append("  order       The order of the rows tells their values: release with --shuffle.")
+    if report.command:
+        lines.append(f"  to plan     {report.command}")
+        lines.append(f"              {_FILL_IN}")
     return "\n".join(lines)

@@ -15,10 +15,12 @@ from statveil.tables.blocks import Array
 from statveil.tables.files import TableFile
 from statveil.tables.fit import Fit, fits
 from statveil.tables.measure import Measured, measure
+from statveil.tables.proposal import name_grids, propose
 from statveil.tables.series import ColumnType
 from statveil.tables.source import Source, open_source
 from statveil.tables.structure.bound_search import natural_bounds
 from statveil.tables.structure.findings import Finding, Sampler, find_structure
+from statveil.tables.structure.order_search import Order
 from statveil.tables.verification import bound_findings, name_filled, precision
 
 __all__ = ["ColumnReport", "Inspection", "inspect"]
@@ -45,6 +47,12 @@ class ColumnReport:
     leaks: tuple[str, ...]
     known: str
     """What to give to ``--known``, if it is common knowledge of such columns."""
+    command: str = ""
+    """The ``statveil plan`` to copy, with the prior to fill in; empty where no map of the column hides it."""
+    shuffle: bool = False
+    """Whether the release needs ``--shuffle``: the order of the rows tells their values."""
+    no_map: tuple[str, ...] = ()
+    """Which declarations have no map, for which statistics."""
 
     def to_json(self) -> dict[str, Any]:
         """The report for scripts."""
@@ -68,6 +76,9 @@ class ColumnReport:
             ],
             "leaks": list(self.leaks),
             "known": self.known,
+            "command": self.command,
+            "shuffle": self.shuffle,
+            "no_map": list(self.no_map),
         }
 
 
@@ -148,10 +159,11 @@ def _report(name: str, found: ColumnType, blocks: Callable[[], Iterator[Array]])
             "boolean": "Categories: plan with --family categorical --labels true,false.",
         }
         return _empty(name, found.name, (says.get(found.kind, "Neither numbers nor categories."),))
-    sampler, seen = Sampler(), Counter[str]()
+    sampler, order, seen = Sampler(), Order(), Counter[str]()
 
     def watch(values: Array, start: int) -> None:
         sampler.add(values, start)
+        order.add(values)
         seen["rows"] += len(values)
         seen["whole"] += int(np.count_nonzero(values == np.floor(values)))
 
@@ -160,21 +172,21 @@ def _report(name: str, found: ColumnType, blocks: Callable[[], Iterator[Array]])
     except StatveilError as error:
         return _empty(name, found.name, (str(error),), seen["rows"], untouched=seen["rows"])
     sample = sampler.values
-    structure = find_structure(sample, bits=precision(sample, found.bits, ()))
-    structure = name_filled(structure, (measured.mean, float(np.median(sample))), _FILLED * measured.std)
+    shown = find_structure(sample, bits=precision(sample, found.bits, ()))
+    structure = name_filled(
+        name_grids(shown, found.bits), (measured.mean, float(np.median(sample))), _FILLED * measured.std
+    )
     counts = measured.minimum >= 0 and seen["whole"] >= measured.rows
     families = tuple(fits(sampler.values, whole=counts)) if measured.maximum > measured.minimum else ()
-    flags = [found.flag for found in structure if found.flag]
-    leaks = [
-        f"{found.says} Declare it ({found.flag}) if it is known of such columns." if found.flag else found.says
-        for found in structure
-    ]
     minimum, maximum = natural_bounds(sample)
     if minimum is None and 0 <= measured.minimum <= 0.1 * measured.mean:  # far from 0, the bound tells nothing
         minimum = 0.0
-    for bound in bound_findings(minimum, maximum):
-        flags.insert(0, bound.flag)
-        leaks.insert(0, f"{bound.says} Declare it ({bound.flag}) if it is known of such columns.")
+    declared = [*bound_findings(minimum, maximum), *structure]
+    leaks = [
+        f"{one.says} Declare it ({one.flag}) if it is known of such columns." if one.flag else one.says
+        for one in declared
+    ]
+    proposal = propose(declared, sample=sample, structure=shown, measured=measured, order=order, bits=found.bits)
     return ColumnReport(
         column=name,
         type=found.name,
@@ -184,5 +196,8 @@ def _report(name: str, found: ColumnType, blocks: Callable[[], Iterator[Array]])
         structure=tuple(structure),
         families=families,
         leaks=tuple(leaks),
-        known=",".join(flags),
+        known=proposal.known,
+        command=proposal.command,
+        shuffle=proposal.shuffle,
+        no_map=proposal.no_map,
     )

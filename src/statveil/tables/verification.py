@@ -35,10 +35,14 @@ __all__ = [
     "bound_findings",
     "bounds_of",
     "check_accepted",
+    "known_text",
     "name_filled",
     "precision",
     "refuse_undeclared",
 ]
+
+_SHORT = 24
+"""Significant bits of 32-bit floats."""
 
 LEAKS = {
     "step": "The values lie on a lattice that was not declared. Someone who knows it may learn how far they moved.",
@@ -91,6 +95,9 @@ class Verifier:
         self.low, self.high = bounds_of(plan.problem)
         self.sampler = Sampler()
         self.offset: float | None = None
+        """The place of the lattice relative to 0, once what was declared has been checked."""
+        self._offsets: dict[int, float] = {}
+        self._off: set[int] = set()
         self._broken: set[str] = set()
 
     # --- while reading ------------------------------------------------------------------------
@@ -111,19 +118,24 @@ class Verifier:
         self.sampler.add(values, start)
 
     def _watch_step(self, values: Array, step: float) -> None:
-        if self.offset is None:
-            self.offset = _offset(float(values[0]), step, self.bits)
-        with np.errstate(over="ignore", invalid="ignore"):
-            place = (values - self.offset) / step
-            # a millionth of a step, or the rounding errors of the numbers themselves
-            slack = np.maximum(1e-6, 4 * 2.0**-self.bits * np.abs(values) / step)
-            if np.any(np.abs(place - np.floor(place + 0.5)) > slack):
-                self._broken.add("step")
+        """Whether the values lie on the step, as numbers of their type and as 32-bit ones, which they may have been."""
+        for bits in (self.bits, _SHORT):
+            if bits not in self._offsets:
+                self._offsets[bits] = _offset(float(values[0]), step, bits)
+            if bits not in self._off and _off_step(values, step, self._offsets[bits], bits):
+                self._off.add(bits)
+            elif bits != _SHORT and self._offsets.get(_SHORT) == self._offsets[bits]:
+                break  # what is on the step is so within coarser errors
 
     # --- afterwards ---------------------------------------------------------------------------
     def check_declared(self, column: str) -> None:
         """Refuse a column that lacks what was declared: the map and the stated risk rest on it."""
         family = self.plan.problem.family.name
+        if self._offsets:
+            # known at the end only: 32-bit floats that are stored in 64 bits are as near to a step as they can be
+            bits = precision(self.sampler.values, self.bits, ()) if self.bits in self._off else self.bits
+            self.offset = self._offsets[bits]
+            self._broken |= {"step"} if bits in self._off else set()
         says = {
             "minimum": f"has values below the minimum that the plan rests on ({self.low:g})",
             "maximum": f"has values above the maximum that the plan rests on ({self.high:g})",
@@ -139,16 +151,17 @@ class Verifier:
 
     def check_undeclared(self, column: str, accepted: Collection[str], params: dict[str, float]) -> list[Finding]:
         """Refuse structure that was found but not declared, unless accepted by name; returns what was found."""
-        found = self._undeclared(params)
+        found = self.undeclared(params)
         refuse_undeclared(column, accepted, found, self.known)
         return found
 
-    def _undeclared(self, params: dict[str, float]) -> list[Finding]:
+    def undeclared(self, params: dict[str, float], found: list[Finding] | None = None) -> list[Finding]:
+        """What would show in the release and was not declared; ``found`` is the sample's structure if it is known."""
         mode, family = self.plan.release_mode, self.plan.problem.family
         if not mode.structure_shows:  # what is released depends on nothing but the order of the rows
             return []
         sample = self.sampler.values
-        found = find_structure(sample, bits=precision(sample, self.bits, ()))
+        found = find_structure(sample, bits=precision(sample, self.bits, ())) if found is None else found
         found = [finding for finding in found if finding.name not in mode.harmless]
         if mode.of_family:
             shape = [finding for finding in found if not _declared(finding, Structure(step=1.0), ())]
@@ -206,8 +219,7 @@ class Verifier:
     def _bounds(self, sample: Array) -> list[Finding]:
         """Natural bounds that the column keeps to, on a side where neither the plan nor the family has one."""
         family = self.plan.problem.family
-        mode = self.plan.release_mode
-        if (mode.random and mode.pinned) or not isinstance(family, LocationScale):  # drawn anew above a declared bound
+        if not isinstance(family, LocationScale):
             return []
         minimum, maximum = natural_bounds(sample)
         # A bound that is a parameter of the family has a prior of its own: it is not taken to be known.
@@ -303,7 +315,7 @@ def precision(sample: Array, bits: int, found: Collection[Finding]) -> int:
         return bits
     with np.errstate(over="ignore"):
         # up to the last digits that a spreadsheet leaves out
-        return 24 if bool(np.all(np.abs(sample.astype(np.float32) - sample) <= 2.0**-50 * np.abs(sample))) else bits
+        return _SHORT if bool(np.all(np.abs(sample.astype(np.float32) - sample) <= 2.0**-50 * np.abs(sample))) else bits
 
 
 def _declared(finding: Finding, known: Structure, fixed: tuple[float, ...]) -> bool:
@@ -338,6 +350,14 @@ def bounds_of(problem: Problem) -> tuple[float, float]:
     )
 
 
+def _off_step(values: Array, step: float, offset: float, bits: int) -> bool:
+    with np.errstate(over="ignore", invalid="ignore"):
+        place = (values - offset) / step
+        # a millionth of a step, or the rounding errors of the numbers themselves
+        slack = np.maximum(1e-6, 4 * 2.0**-bits * np.abs(values) / step)
+        return bool(np.any(np.abs(place - np.floor(place + 0.5)) > slack))
+
+
 def _offset(value: float, step: float, bits: int) -> float:
     """The place of a lattice relative to 0, from one of its values; 0 where it is a rounding error away."""
     if not math.isfinite(value / step):
@@ -367,3 +387,12 @@ def _merged(known: Structure, flags: list[str]) -> str:
     return ",".join(
         [*plain, *(f"{name}={'/'.join(map(plain_number, values))}" for name, values in lists.items() if values)]
     )
+
+
+def known_text(known: Structure) -> str:
+    """A declaration as one ``--known`` argument.
+
+    >>> known_text(Structure(minimum=0, step=0.5, heaps=(5, 10)))
+    'min=0,step=0.5,heaps=5/10'
+    """
+    return _merged(known, [])
