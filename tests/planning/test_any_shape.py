@@ -383,6 +383,28 @@ def test_release_and_read_back(mode, known, secret, tolerance, tmp_path):
         assert w1 <= found["distortion_relative"] * base * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("method", ["interval", "comb", "dynamic", "layered"])
+@pytest.mark.parametrize("prior", [(1, 10), (0.2, 3), (1e-3, 2e-2), (900, 40_000)])
+@pytest.mark.parametrize(("secret", "known"), [("std", {}), ("quantile", {"minimum": 0}), ("mean", {"minimum": -1})])
+def test_logarithms_of_any_sign(secret, known, prior, method):
+    """The logarithm of a statistic about 1 is about 0: nothing may be divided by it."""
+    rng, hidden = np.random.default_rng(8), SECRETS[secret]
+    value = math.sqrt(prior[0] * prior[1]) * 1.07
+    about = known.get("minimum")
+    column = given_statistic(rng.gamma(3.0, 1.0, 1_500) + 0.01, hidden, value, about if hidden.per_shift else None)
+    plan = sv.plan(
+        problem(hidden, prior=prior, tolerance=sv.Relative(0.03), **known),
+        max_risk=0.3,
+        method=method,
+        grid=None if method in ("interval", "comb") else 150,
+    )
+    after = np.asarray(sv.release(plan, column, accept=("bounds",), seed=4))
+    own = hidden.of_column(InMemory(column), None)
+    wanted = plan.apply(value=own, secret_seed=4).secret
+    assert hidden.of_column(InMemory(after), None) == pytest.approx(float(wanted), rel=1e-7)
+    assert len(np.unique(after)) > 1_400
+
+
 def test_what_the_shape_tells_of_the_card(tmp_path):
     rng = np.random.default_rng(3)
     plan = sv.plan(problem(sv.Quantile(0.95), minimum=0), max_risk=0.2)

@@ -158,6 +158,16 @@ class AnyShape(LocationScale):
             return share * max(abs(self.belief.low), abs(self.belief.high))
         return inner / float(self.z_distance(1.0, 0.0))
 
+    def largest_factor(self, stated: float) -> float:
+        """By how much at most the rows are stretched about what stays by a release with this distortion."""
+        if self.moves not in ("scale", "stretch"):
+            return 1.0
+        if not self.log:
+            return 1 + self.largest_change(stated) / self.away[0]
+        share = self.largest_change(stated) / max(abs(self.belief.low), abs(self.belief.high))
+        ends = abs(self.belief.low), abs(self.belief.high)
+        return 1 + share * max(end / edge for end, edge in zip(ends, self.edges, strict=True))
+
     def shrunk(self, stated: float) -> float:
         """The factor by which releases lie below the middle of their class, so that both its ends move by one share.
 

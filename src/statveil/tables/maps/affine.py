@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from statveil.planning import Plan
+from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.location_scale import LocationScale
 from statveil.tables.blocks import Array
 from statveil.tables.maps.build import Job
@@ -139,21 +140,27 @@ def prepare(job: Job) -> Affine:
         )
     quiet = Quiet.of(
         reach=_reach(plan, job) if about is None else abs(about),
-        factor=plan.mechanism.largest_factor(plan.problem, about) if mode.stretches else 1.0,
+        factor=_largest_factor(plan, about) if mode.stretches else 1.0,
         stretched=mode.stretches,
     )
     return Affine(pivot=pivot, factor=factor, target=target, quiet=quiet, fixed=about, seed=job.smear_seed)
 
 
+def _largest_factor(plan: Plan, about: float | None) -> float:
+    """By how much the column can be stretched at most, which the plan alone says."""
+    family = plan.problem.family
+    if isinstance(family, AnyShape):
+        return family.largest_factor(plan.distortion)
+    return plan.mechanism.largest_factor(plan.problem, about)
+
+
 def _reach(plan: Plan, job: Job) -> float:
     """How large originals are at most, as the prior tells."""
-    spread = plan.problem.family.shapeless and plan.release_mode.stretches
-    # the prior of a spread does not say where the column lies; its centre is released as it is
-    return (
-        max(largest_secret(plan), 2.0 ** math.ceil(math.log2(abs(job.centre))))
-        if spread and job.centre
-        else (largest_secret(plan))
-    )
+    most = largest_secret(plan)
+    if plan.problem.family.shapeless and plan.release_mode.stretches and job.centre:
+        # the prior of a spread does not say where the column lies; its centre is released as it is
+        return max(most, 2.0 ** math.ceil(math.log2(abs(job.centre))))
+    return most
 
 
 def _coarse(plan: Plan, value: float) -> float:
