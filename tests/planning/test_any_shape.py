@@ -585,6 +585,10 @@ WRONG = {
     "share of all": (lambda: sv.Relative(1.0), "between 0 % and 100 %"),
     "reaches 0": (lambda: problem(prior=(0, 10)), "must lie inside its domain (a number above 0)"),
     "reaches the bound": (lambda: problem(prior=(5, 10), tolerance=1.0, minimum=5), "a number above 5"),
+    "both sides of an atom": (
+        lambda: problem(prior=(-5, 10), tolerance=1.0, atoms=(0,)),
+        "the prior lets the mean reach 0, about which the column is scaled",
+    ),
     "a spread from 0": (lambda: problem(sv.Std(), prior=(0, 10), tolerance=1.0), "a number above 0"),
     "a family's tolerance": (
         lambda: sv.Problem(

@@ -30,6 +30,12 @@ def any_shape(*, secret: Secret, prior: object, tolerance: float | Relative, kno
         about = None  # a spread is stretched about the column's own centre
     else:
         about = _fixed(known)
+    if about is not None and secret.per_shift and belief.low <= secret.per_shift * about <= belief.high:
+        raise ProblemError(
+            f"the prior lets the {secret.label} reach {secret.per_shift * about:g}, about which the column is scaled: "
+            "there every value would be the same, and beyond it the column would be turned over. State a range on one "
+            "side of it."
+        )
     return AnyShape(
         secret=secret,
         belief=belief,
