@@ -418,6 +418,20 @@ def test_what_the_shape_tells_of_the_card(tmp_path):
     assert "140" not in says.replace(f"{float(plan.apply(value=140.0).secret):.12g}", "")
 
 
+@pytest.mark.parametrize("tolerance", [0.5, sv.Relative(0.05)], ids=["unit", "share"])
+def test_rows_on_both_sides_of_a_frequent_value_move_both_ways(tolerance):
+    """W1 of a scaling about 0 is |a - 1| E|X|, more than the change of the mean."""
+    rng = np.random.default_rng(9)
+    column = np.concatenate([rng.normal(6, 10, 1_800), np.zeros(200)])
+    plan = sv.plan(problem(prior=(2, 14), tolerance=tolerance, atoms=(0,)), max_risk=0.3)
+    found = plan.to_json()
+    assert (found["distortion_kind"], found["distortion_absolute"]) == ("relative", None)
+    after = np.asarray(sv.release(plan, column))
+    w1 = float(np.abs(np.sort(after) - np.sort(column)).mean())
+    assert w1 > 1.3 * abs(after.mean() - column.mean())
+    assert w1 <= plan.distortion * float(np.abs(column).mean()) * (1 + 1e-9)
+
+
 def test_a_total_is_that_of_its_rows():
     column = np.random.default_rng(4).gamma(3.0, 20.0, 500) + 1.0
     low, high = 0.5 * column.sum(), 2 * column.sum()

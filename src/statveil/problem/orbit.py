@@ -42,6 +42,7 @@ def any_shape(*, secret: Secret, prior: object, tolerance: float | Relative, kno
         # whole steps are equally long in the unit of the column, not in its logarithm
         log=relative and (known.spacing is None or bool(known.fixed_points)),
         about=about,
+        inside=about is not None and about not in (known.minimum, known.maximum),
         between=_bounds(secret, known),
         closeness=tolerance if isinstance(tolerance, Relative) else None,
     )

@@ -34,13 +34,9 @@ def share_of(problem: Problem) -> str:
     assert isinstance(family, AnyShape)
     if family.moves == "stretch":
         return f"{what} the rows' mean distance from their centre"
-    if family.moves in ("scale", "odds") and problem.secret.times_mean is None:
+    if family.moves == "scale" and family.in_rows is None:
         return f"{what} the rows' mean distance from {family.about:g}"
     return f"{what} the {mean_or_label(problem)}"
-
-
-def _label(problem: Problem) -> str:
-    return "mean" if problem.secret.times_mean is not None else problem.secret.label
 
 
 def mean_or_label(problem: Problem) -> str:

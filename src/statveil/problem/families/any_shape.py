@@ -40,6 +40,8 @@ class AnyShape(LocationScale):
         belief is dense at the lower end.
     about : float, optional
         The point that stays where it is, if there is one.
+    inside : bool
+        Whether rows may lie on both sides of that point, as it is a frequent value and no bound.
     between : pair of float, optional
         The two bounds that stay, if both are known.
     closeness : Relative, optional
@@ -59,6 +61,7 @@ class AnyShape(LocationScale):
         belief: Axis,
         log: bool = False,
         about: float | None = None,
+        inside: bool = False,
         between: tuple[float, float] | None = None,
         closeness: Relative | None = None,
     ) -> None:
@@ -70,7 +73,7 @@ class AnyShape(LocationScale):
                 f"{secret.label!r} does not say how. Allowed: {', '.join(known)}; or state a family."
             )
         self.secret, self.belief, self.log, self.about, self.closeness = secret, belief, log, about, closeness
-        self.between = between
+        self.inside, self.between = inside, between
         self.widened = closeness is not None and not log  # steps are equal in the unit of the column alone
         self.axis, self.sign = logged(belief) if log else (belief, 1.0)
         unit = "ln" if log else "value"
@@ -119,7 +122,8 @@ class AnyShape(LocationScale):
     @property
     def in_rows(self) -> float | None:
         """W1 per unit of the secret, where it does not depend on the shape; an upper bound for a spread."""
-        if self.secret.times_mean is not None:  # all rows move the same way: W1 is the change of the mean
+        # where all rows move the same way W1 is the change of the mean
+        if self.secret.times_mean is not None and not self.inside:
             return 1 / self.secret.times_mean
         if self.moves == "shift":
             return 1 / (self.secret.per_shift or 1.0)
@@ -195,7 +199,8 @@ class AnyShape(LocationScale):
     def settings(self) -> dict[str, Any]:
         closeness = None if self.closeness is None else self.closeness.share
         between = None if self.between is None else list(self.between)
-        orbit = {"log": self.log, "about": self.about, "between": between, "relative": closeness}
+        orbit = {"log": self.log, "about": self.about, "inside": self.inside, "between": between}
+        orbit |= {"relative": closeness}
         return {"secret": self.secret.label, "belief": self.belief.to_json(), **orbit}
 
     def to_json(self) -> dict[str, Any]:
