@@ -190,6 +190,10 @@ def release_plans() -> dict[str, sv.Plan]:
         "shift": located(20, 220),
         "affine": sv.plan(gauss, max_risk=0.2),
         "scale": located(50, 200, minimum=0),
+        "odds": sv.plan(
+            sv.Problem(secret=sv.Mean(), prior=(20, 80), tolerance=1, known=sv.Structure(minimum=0, maximum=100)),
+            max_risk=0.2,
+        ),
         "lattice": located(0, 200, step=1),
         "unit": counted(sv.Poisson(), 2, 30),
         "urn": counted(sv.Geometric(), 0.05, 0.5),
@@ -205,6 +209,7 @@ def column(name: str) -> list[Any]:
     rng = np.random.default_rng(7)
     made = {
         "scale": lambda: rng.gamma(6.0, 18.0, ROWS),
+        "odds": lambda: np.where(rng.random(ROWS) < 0.5, rng.uniform(5, 30, ROWS), rng.uniform(55, 90, ROWS)),
         "unit": lambda: rng.poisson(8, ROWS),
         "urn": lambda: rng.geometric(0.2, ROWS) - 1,
         "rank": lambda: rng.binomial(20, 0.4, ROWS),

@@ -61,12 +61,11 @@ RELEASED: dict[str, Callable[[Generator], Array]] = {
 """Columns that a shift, a scaling or whole steps hide."""
 
 NO_MAP: dict[str, Callable[[Generator], Array]] = {
-    "shares of 1": lambda rng: rng.random(ROWS),
     "logarithms of counts": lambda rng: np.log(rng.integers(20, 200, ROWS).astype(float)),
     "ratios of counts": lambda rng: rng.integers(20, 90, ROWS) / rng.integers(30, 99, ROWS),
     "one or two children": lambda rng: rng.poisson(1.2, ROWS).astype(float),
 }
-"""Columns for which there is none: two bounds, grids that are no steps, few steps above a bound."""
+"""Columns for which there is none: grids that are no steps, few steps above a bound."""
 
 
 def released(values: Array, report: sv.ColumnReport, place: float) -> Array:
@@ -136,9 +135,14 @@ def test_the_combination_without_a_map_is_named():
     (report,) = sv.inspect(rng.exponential(30, ROWS)).columns
     assert report.known == "min=0"
     assert report.no_map == ()
-    (report,) = sv.inspect(rng.random(ROWS)).columns
+    humps = np.where(rng.random(ROWS) < 0.5, rng.uniform(0.001, 0.3, ROWS), rng.uniform(0.6, 0.999, ROWS))
+    (report,) = sv.inspect(humps).columns
     assert report.known == "min=0,max=1"
-    assert report.no_map[0].startswith("No map of the column keeps min=0,max=1: ")
+    assert '--known "min=0,max=1"' in report.command
+    (report,) = sv.inspect(rng.random(4 * ROWS)).columns  # a Beta distribution, which the odds map leaves
+    assert report.known == "min=0,max=1"
+    assert report.command == ""
+    assert "(shape)" in report.no_map[0]
 
 
 def test_the_command_runs_once_the_prior_is_filled_in(tmp_path):

@@ -31,7 +31,7 @@ def class_slope(axis: Axis) -> float | None:
 def most_of(part: Array | float, whole: Array | float, slope: float) -> Array:
     """Largest share of an interval of length ``whole`` that one of length ``part`` inside it can hold.
 
-    >>> float(most_of(1.0, 10.0, 0.0)), round(float(most_of(1.0, 10.0, 1.0)), 6)
+    >>> round(float(most_of(1.0, 10.0, 0.0)), 9), round(float(most_of(1.0, 10.0, 1.0)), 6)
     (0.1, 0.632149)
     """
     inner, outer = np.asarray(part, dtype=np.float64), np.asarray(whole, dtype=np.float64)
