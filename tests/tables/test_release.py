@@ -329,7 +329,8 @@ def test_structure_that_was_not_declared_is_refused_and_can_be_accepted_by_name(
     assert "--known" in text
     done = sv.release(plan, values, accept=[name], details=True)
     assert [leak["name"] for leak in done.card["accepted_leaks"]] == [name]
-    assert done.table.mean() == pytest.approx(done.record["released"]["secret"], rel=1e-9)
+    # whole numbers are 32-bit numbers, which are smeared over their cells: few different ones do not average out
+    assert done.table.mean() == pytest.approx(done.record["released"]["secret"], rel=2.0**-23)
     with pytest.raises(sv.StructureError, match="unknown leak"):
         sv.release(plan, values, accept=["everything"])
 
