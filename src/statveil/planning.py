@@ -24,9 +24,7 @@ from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.mechanism import Mechanism, mechanism_from_json
 from statveil.modes import MODES, Mode, mode_of
 from statveil.numbers import check_seed, number, positive
-from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.location_scale import LocationScale
-from statveil.problem.orbit import VALUE
 from statveil.problem.parameters import checked_parameters
 from statveil.problem.problem import Problem
 from statveil.problem.secret import Secret
@@ -274,13 +272,7 @@ class Plan(Spoken):
 
     def nearest(self, params: Mapping[str, ArrayLike] | None = None, /, **named: ArrayLike) -> Applied:
         """The release nearest to parameters that were measured on a released column."""
-        given = _together(params, named)
-        family = self.problem.family
-        if isinstance(family, AnyShape) and family.log:  # where the middle of its class lies
-            own = family.parameter in given
-            here = self.problem.secret_of(given) if own else np.asarray(given[VALUE], dtype=np.float64)
-            low, high = family.belief.low, family.belief.high
-            given = {VALUE: np.clip(here / family.shrunk(self.distortion), low, high)}
+        given = self.problem.family.unshrunk(_together(params, named), self.distortion)
         released = self.mechanism.snap(checked_parameters(self.problem, given))
         return Applied(released=released, secret=self.released_secret(released))
 

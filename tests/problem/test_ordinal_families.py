@@ -25,6 +25,7 @@ from statveil.problem.secrets.fraction import Fraction
 from statveil.problem.secrets.mean import Mean
 from statveil.problem.secrets.quantile import Quantile
 from statveil.problem.secrets.std import Std
+from tests.scipy_counts import reference
 
 FAMILIES: list[Ordinal] = [
     Geometric(),
@@ -36,17 +37,6 @@ FAMILIES: list[Ordinal] = [
 ]
 COUNTED_BY_MEAN = (Poisson, NegativeBinomial)
 SECRETS: list[Secret] = [Mean(), Std(), Fraction(0), Fraction(1)]
-
-
-def reference(family: Ordinal, theta: Any) -> Any:
-    """The same distribution from scipy.stats."""
-    if isinstance(family, Geometric):
-        return stats.geom(theta, loc=-1)
-    if isinstance(family, Binomial):
-        return stats.binom(family.trials, theta)
-    if isinstance(family, NegativeBinomial):
-        return stats.nbinom(family.size, family.size / (family.size + theta))
-    return stats.poisson(theta)
 
 
 def typical(family: Ordinal) -> list[float]:

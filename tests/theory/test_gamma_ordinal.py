@@ -26,18 +26,9 @@ from statveil.problem.secrets.quantile import Quantile
 from statveil.problem.secrets.std import Std
 from statveil.theory import gamma_ordinal
 from statveil.theory.gamma_ordinal import CERTIFIED, ordinal_gamma
+from tests.scipy_counts import reference
 
 Array = NDArray[np.float64]
-
-
-def reference(family: Ordinal, theta: Any) -> Any:
-    if isinstance(family, Geometric):
-        return stats.geom(theta, loc=-1)
-    if isinstance(family, Binomial):
-        return stats.binom(family.trials, theta)
-    if isinstance(family, NegativeBinomial):
-        return stats.nbinom(family.size, family.size / (family.size + theta))
-    return stats.poisson(theta)
 
 
 def value(family: Ordinal, secret: Secret, theta: Any) -> Any:

@@ -9,7 +9,7 @@ from statveil.cli.parsing import parse_point
 from statveil.cli.terminal import echo
 from statveil.errors import ProblemError
 from statveil.plan_file import load_plan
-from statveil.problem.orbit import VALUE
+from statveil.problem.families.any_shape import VALUE
 
 __all__ = ["command"]
 

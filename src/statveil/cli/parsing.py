@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 from statveil.errors import ProblemError, shortened, unknown_name
 from statveil.problem.axis import Axis
+from statveil.problem.families.any_shape import VALUE
 from statveil.problem.families.binomial import Binomial
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.families.negative_binomial import NegativeBinomial
 from statveil.problem.families.shape import Shape
 from statveil.problem.family import FAMILIES, Family
-from statveil.problem.orbit import VALUE
 from statveil.problem.prior import Box
 from statveil.problem.priors.density import Density
 from statveil.problem.priors.elicited import Elicited

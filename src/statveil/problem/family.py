@@ -121,6 +121,10 @@ class Family(ABC):
         """The factor by which releases of this distortion lie below the middle of their class."""
         return 1.0
 
+    def unshrunk(self, params: Mapping[str, ArrayLike], stated: float) -> Mapping[str, ArrayLike]:
+        """Parameters of a released column, put back to the middle of the class that it stands for."""
+        return params
+
     def largest_change(self, stated: float) -> float | None:
         """By how much a release of this distortion changes the secret at most, where the family knows."""
         return None

@@ -8,16 +8,13 @@ from collections.abc import Mapping
 from statveil.errors import ProblemError
 from statveil.problem.axis import Axis
 from statveil.problem.domain import Param
-from statveil.problem.families.any_shape import AnyShape
+from statveil.problem.families.any_shape import VALUE, AnyShape
 from statveil.problem.prior import Box, Prior, Simplex, as_axis
 from statveil.problem.secret import Secret
 from statveil.problem.structure import Structure
 from statveil.problem.tolerance import Relative
 
-__all__ = ["VALUE", "any_shape"]
-
-VALUE = "value"
-"""How the secret is called where parameters go by name."""
+__all__ = ["any_shape"]
 
 
 def any_shape(*, secret: Secret, prior: object, tolerance: float | Relative, known: Structure) -> AnyShape:

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError, unknown_name
-from statveil.problem.families.any_shape import AnyShape
+from statveil.problem.families.any_shape import VALUE, AnyShape
 from statveil.problem.location_scale import evaluate
-from statveil.problem.orbit import VALUE
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 

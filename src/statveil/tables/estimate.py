@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
 from statveil.problem.column_numbers import ColumnNumbers
-from statveil.problem.families.any_shape import AnyShape
+from statveil.problem.families.any_shape import VALUE, AnyShape
 from statveil.problem.location_scale import LocationScale
-from statveil.problem.orbit import VALUE
 from statveil.problem.ordinal import Ordinal
 from statveil.problem.problem import Problem
 from statveil.problem.secret import Secret

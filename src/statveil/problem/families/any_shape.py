@@ -19,7 +19,10 @@ from statveil.problem.priors.logged import logged
 from statveil.problem.secret import SECRETS, Secret
 from statveil.problem.tolerance import Relative
 
-__all__ = ["AnyShape"]
+__all__ = ["VALUE", "AnyShape"]
+
+VALUE = "value"
+"""How the secret is called where parameters go by name."""
 
 
 class AnyShape(LocationScale):
@@ -76,7 +79,7 @@ class AnyShape(LocationScale):
         self.inside, self.between = inside, between
         self.widened = closeness is not None and not log  # steps are equal in the unit of the column alone
         self.axis, self.sign = logged(belief) if log else (belief, 1.0)
-        unit = "ln" if log else "value"
+        unit = "ln" if log else VALUE
         self.parameter = unit if self.sign > 0 else "-ln"
         self.coordinates: Mapping[str, Form] = {self.parameter: {self.parameter: 1.0}}  # type: ignore[misc]
         self.location = self.parameter  # type: ignore[misc]
@@ -178,6 +181,12 @@ class AnyShape(LocationScale):
         For a half-length d of the logarithms it is 1 / cosh d, as the harmonic mean 2AB / (A + B) of the ends says.
         """
         return 1 / math.cosh(self.measure.of_plan(stated)) if self.log and not self._in_the_middle else 1.0
+
+    def unshrunk(self, params: Mapping[str, ArrayLike], stated: float) -> Mapping[str, ArrayLike]:
+        if not self.log:
+            return params
+        here = self.value(self.secret, params) if self.parameter in params else np.asarray(params[VALUE])
+        return {VALUE: np.clip(here / self.shrunk(stated), self.belief.low, self.belief.high)}
 
     @property
     def _in_the_middle(self) -> bool:
