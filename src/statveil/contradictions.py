@@ -80,7 +80,7 @@ def _contradictions(plan: Plan) -> list[str]:
     how = treatment(problem)
     if mode_of(problem, how.kind, mechanism.moves) is not plan.release_mode:
         found.append("its mode does not keep the declared structure")
-    if mechanism.step != (how.step if how.kind == "lattice" else None):
+    if mechanism.step != how.lattice:
         found.append("it does not move by the declared steps")  # guesses would be counted on another lattice
     return found
 

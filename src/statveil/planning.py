@@ -212,9 +212,13 @@ class Plan(Spoken):
         """Without a family: a bound on the risk that holds although the shape tells the size roughly.
 
         Whatever the shape, the belief must still spread over half of the stated range and change by no more than a
-        factor of e there (docs/theory.md, orbits; whole bins and two that are cut). ``None`` where no bound is known.
+        factor of e there (docs/theory.md, orbits; whole bins and two that are cut). Where the column is redrawn from
+        one of K public forms, whatever the choice of the form tells: K times the risk. ``None`` where no bound is
+        known.
         """
-        mechanism = self.mechanism
+        mechanism, model = self.mechanism, self.problem.family.model
+        if model is not None:
+            return None if model.choices is None else min(1.0, model.choices * self.risk)
         if not self.problem.family.shapeless or not isinstance(mechanism, Interval):
             return None
         (axis,) = self.problem.box.axes.values()

@@ -83,7 +83,7 @@ def _released(view: View) -> dict[str, float]:
         codes = view.column[np.isfinite(view.column)].astype(np.int64)
         counts = np.bincount(codes, minlength=len(problem.family.labels))
         return shares_of(problem.family.labels, counts)
-    if view.mode.of_model and isinstance(problem.family, LocationScale):
+    if view.mode.of_model and isinstance(problem.family, LocationScale) and not problem.family.shapeless:
         drawn = _drawn_from(view, problem.family)
         if drawn is not None:
             return drawn

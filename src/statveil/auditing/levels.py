@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from statveil.auditing.believed import originals
 from statveil.auditing.inversion import Inversion, released_statistic
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View
@@ -165,7 +166,7 @@ def _line_levels(
 
 def _rank_levels(view: View, found: Inversion, nodes: Codes, step: float) -> _Levels | None:
     """After ``rank``: which ranks each original value has, and the mean of the released values of those ranks."""
-    family, ranked = view.plan.problem.family, np.sort(view.column[np.isfinite(view.column)])
+    family, ranked = originals(view), np.sort(view.column[np.isfinite(view.column)])
     rows = len(ranked)
     params = {name: np.asarray(value)[nodes] for name, value in found.points.items()}
     low = np.asarray(family.quantile(0.5 / rows, params), dtype=np.float64)
@@ -175,7 +176,7 @@ def _rank_levels(view: View, found: Inversion, nodes: Codes, step: float) -> _Le
         return None
     numbers = np.arange(first, last + 1)[:, None] * step
     # a continuous shape was rounded to the nearest step
-    at = numbers + (0.5 * step if isinstance(family, LocationScale) else 0.0)
+    at = numbers + (0.5 * step if isinstance(view.plan.problem.family, LocationScale) else 0.0)
     below = np.asarray(family.cdf(at, {name: value[None, :] for name, value in params.items()}), dtype=np.float64)
     cuts = np.concatenate([np.zeros((1, len(nodes))), below * rows]).T
     cuts[:, -1] = rows

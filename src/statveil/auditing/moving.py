@@ -46,8 +46,8 @@ def _orbit_moves(plan: Plan, family: AnyShape) -> bool:
     """Without a family: a plain range moves with the unit; in logarithms no other unit but a multiple is a move."""
     if plan.mechanism.rescaled(1.0, 0.0, {family.parameter: 0.0}) is None:
         return False
-    if family.between is not None:
-        return False  # the bounds stay where they are
+    if family.between is not None or family.model is not None:
+        return False  # the bounds stay where they are, and a model's forms have a unit
     if not family.log:
         return family.belief.flat and not family.widened
     return isinstance(family.belief, Flat | LogUniform) and not family.about and plan.problem.known.spacing is None

@@ -52,6 +52,9 @@ def _moved(problem: Problem, family: LocationScale, values: Array, drawn: dict[s
     wanted, level = anchor_of(problem, drawn), anchor.of_column(InMemory(values), family)
     if isinstance(family, AnyShape) and family.between is not None:
         return _between(values, *family.between, wanted / (anchor.times_mean or 1.0))
+    if family.model is not None:
+        centre = anchor.centre(InMemory(values)) if not rate else 0.0
+        return family.model.moved(values, level, wanted, centre)
     about = known_point(problem, known)  # a redrawn table must keep it
     if about is not None:
         here = level - rate * about

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from statveil import problem as _problem  # noqa: F401  (fills the registries)
-from statveil.cli.parsing import parse_amount, parse_family, parse_known, parse_priors, parse_secret
+from statveil.cli.parsing import parse_amount, parse_family, parse_known, parse_priors, parse_secret, parse_shape
 from statveil.cli.terminal import echo
 from statveil.errors import ProblemError
 from statveil.problem.problem import Problem
@@ -42,6 +42,13 @@ _PROBLEM = (
         help="Family of the column; 'statveil list' shows them. Left out: any shape, and the prior is on the statistic "
         "itself. shape:lognorm(1): any continuous distribution of SciPy, moved and stretched; shape:FILE:COLUMN: the "
         "shape of a column of a public table.",
+    ),
+    click.option(
+        "--shape",
+        metavar="NAME",
+        help="Without a family: redraw the column by rank from this public shape at the released statistic, whatever "
+        "its structure. lognorm(1) or another continuous distribution of SciPy, quantiles(0=1,0.5=3,1=20), FILE:COLUMN "
+        "of a public table, or catalogue for the nearest of the documented ones.",
     ),
     click.option("--trials-per-draw", "trials", type=int, metavar="N", help="Trials behind each count (binomial)."),
     click.option("--categories", type=int, metavar="C", help="Number of categories (categorical)."),
@@ -96,7 +103,12 @@ def json_option(command: Command) -> Command:
 
 def problem_from(options: dict[str, Any]) -> Problem:
     """The problem that the options state; takes them out of ``options``."""
-    name = options.pop("family")
+    name, shape = options.pop("family"), options.pop("shape")
+    if name is not None and shape is not None:
+        raise ProblemError(
+            "--shape redraws a column without a family; leave out --family, or write the shape there (--family "
+            "shape:lognorm(1)) to move and stretch the column."
+        )
     settings = {key: options.pop(key) for key in ("trials", "categories", "labels")}
     if name is None and any(value is not None for value in settings.values()):
         raise ProblemError("--trials-per-draw, --categories and --labels are for a family; name it with --family.")
@@ -105,7 +117,15 @@ def problem_from(options: dict[str, Any]) -> Problem:
     secret, tolerance = parse_secret(options.pop("secret")), parse_amount(options.pop("tolerance"), "the tolerance")
     known, distance = parse_known(options.pop("known")), options.pop("distance") or ""
     given = {} if prior is None else {"prior": prior}
-    return Problem(family=family, secret=secret, tolerance=tolerance, known=known, distance=distance, **given)
+    return Problem(
+        family=family,
+        secret=secret,
+        tolerance=tolerance,
+        known=known,
+        distance=distance,
+        shape=parse_shape(shape),
+        **given,
+    )
 
 
 def echo_json(value: dict[str, Any]) -> None:

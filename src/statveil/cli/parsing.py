@@ -14,6 +14,7 @@ from statveil.problem.families.categorical import Categorical
 from statveil.problem.families.negative_binomial import NegativeBinomial
 from statveil.problem.families.shape import Shape
 from statveil.problem.family import FAMILIES, Family
+from statveil.problem.model import CATALOGUE
 from statveil.problem.prior import Box
 from statveil.problem.priors.density import Density
 from statveil.problem.priors.elicited import Elicited
@@ -23,6 +24,7 @@ from statveil.problem.priors.lipschitz import Lipschitz
 from statveil.problem.priors.log_slope import LogSlope
 from statveil.problem.priors.log_uniform import LogUniform
 from statveil.problem.secret import Secret, secret_from_text
+from statveil.problem.shapes.standard import Standard
 from statveil.problem.structure import Structure
 from statveil.problem.tolerance import Relative
 
@@ -36,6 +38,7 @@ __all__ = [
     "parse_priors",
     "parse_range",
     "parse_secret",
+    "parse_shape",
 ]
 
 _PRIOR_HELP = (
@@ -147,6 +150,13 @@ def parse_amount(text: str, what: str) -> float | Relative:
     if not share.endswith("%"):
         return parse_number(text, what)
     return Relative(parse_number(share[:-1], f"{what} in per cent") / 100)
+
+
+def parse_shape(text: str | None) -> str | Standard | None:
+    """The shape from which a column is redrawn: ``catalogue``, or what :func:`_parse_shape` reads."""
+    if text is None or text.strip() == CATALOGUE:
+        return None if text is None else CATALOGUE
+    return _parse_shape(text.strip().removeprefix("shape:")).standard
 
 
 def _parse_shape(text: str) -> Shape:

@@ -82,7 +82,7 @@ def frontier(
     how = treatment(problem)
     if methods is None:
         alone = isinstance(problem.prior, Box) and len(problem.box.free) == 1
-        methods = ("interval",) if how.kind == "lattice" else ("dynamic", "greedy") if alone else ("interval", "comb")
+        methods = ("interval",) if how.lattice is not None else ("dynamic", "greedy") if alone else ("interval", "comb")
     if not methods:
         raise ProblemError(f"give at least one method. Allowed: {', '.join(METHODS)}.")
     for method in methods:

@@ -103,7 +103,7 @@ def check_accepted(name: str, how: Treatment, *, slope: bool = False, width: boo
         raise ProblemError(
             f"a bin width is for the method 'interval'. Got the method {name!r}; ask for a risk instead."
         )
-    if how.kind == "lattice" and "a known step" not in accepts:
+    if how.lattice is not None and "a known step" not in accepts:
         raise ProblemError("a known step is accounted for by the method 'interval' only; use that.")
 
 
@@ -179,7 +179,7 @@ def _candidates(request: Request, combs: bool) -> list[str]:
         return ["interval"]
     alone = isinstance(problem.prior, Box) and len(problem.box.free) == 1
     numeric = alone and all(axis.exact for axis in problem.box.axes.values()) and not problem.box.cut(problem.family)
-    if closed and request.how.kind == "lattice":
+    if closed and request.how.lattice is not None:
         return ["interval"]
     # bins of equal width are the best intervals where the belief is flat along them
     even = closed and (not alone or _even(problem))

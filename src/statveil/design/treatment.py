@@ -26,18 +26,25 @@ class Treatment:
     """How a column is moved.
 
     ``free``: any direction; ``lattice``: whole steps; ``scale``, ``jitter``, ``smooth``: about a bound; ``odds``:
-    between two; ``rank``: redrawn from the model.
+    between two; ``rank``: redrawn from the model; ``model``: from a public shape.
     """
 
     kind: str
     about: float = 0.0
     step: float | None = None
 
+    @property
+    def lattice(self) -> float | None:
+        """The step of the lattice on which the secret itself lies, where bins are whole numbers of steps."""
+        return self.step if self.kind in ("lattice", "model") else None
+
 
 def treatment(problem: Problem) -> Treatment:
     """The treatment that keeps the declared structure (design table: shift, scale, affine, lattice, rank)."""
     known, family = problem.known, problem.family
     spacing = known.spacing
+    if family.model is not None:
+        return Treatment(kind="model", step=known.step if problem.secret.on_steps else None)
     if spacing is None and not known.fixed_points:
         return Treatment(kind="free")
     if isinstance(family, AnyShape):

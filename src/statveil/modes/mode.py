@@ -63,6 +63,8 @@ class Mode(ABC):
     """Whether a publicly known value stays where it is."""
     of_model: ClassVar[bool] = False
     """Whether the rows are quantiles of the released model, and only their order is the original's."""
+    calibrated: ClassVar[bool] = False
+    """Whether such rows have the released statistic themselves, and not only about the model's."""
     of_family: ClassVar[bool] = False
     """Whether the rows are counts that follow the stated family before and after."""
     categories: ClassVar[bool] = False

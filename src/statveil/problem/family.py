@@ -17,6 +17,7 @@ from statveil.problem.tolerance import Relative
 
 if TYPE_CHECKING:
     from statveil.problem.axis import Axis
+    from statveil.problem.model import Model
     from statveil.problem.secret import Secret
 
 __all__ = ["FAMILIES", "Family", "family_from_json"]
@@ -84,6 +85,8 @@ class Family(ABC):
     # --- in which terms closeness and distance are stated -------------------------------------
     shapeless: ClassVar[bool] = False
     """Whether nothing is said of the column but its secret, so that no column can be drawn from it."""
+    model: Model | None = None
+    """The public shape from which the column is redrawn, where one was named."""
     closeness: Relative | None = None
     """The tolerance as a share of the secret, where it was stated so."""
     log: bool = False

@@ -9,6 +9,7 @@ from statveil.errors import ProblemError
 from statveil.problem.axis import Axis
 from statveil.problem.domain import Param
 from statveil.problem.families.any_shape import VALUE, AnyShape
+from statveil.problem.model import model_of
 from statveil.problem.prior import Box, Prior, Simplex, as_axis
 from statveil.problem.secret import Secret
 from statveil.problem.structure import Structure
@@ -17,12 +18,25 @@ from statveil.problem.tolerance import Relative
 __all__ = ["any_shape"]
 
 
-def any_shape(*, secret: Secret, prior: object, tolerance: float | Relative, known: Structure) -> AnyShape:
-    """The orbit of a secret whose prior is on itself, for what everyone knows of the column."""
+def any_shape(
+    *, secret: Secret, prior: object, tolerance: float | Relative, known: Structure, shape: object = None
+) -> AnyShape:
+    """The orbit of a secret whose prior is on itself, for what everyone knows of the column.
+
+    With a public ``shape`` there is none: the column is redrawn from it.
+    """
     relative = isinstance(tolerance, Relative)
     belief = _belief(secret, prior).fit(_domain(secret, known, relative=relative))
     if belief.known:
         raise ProblemError(f"the {secret.label} is publicly known, so there is nothing to hide; give it a range.")
+    if shape is not None:
+        return AnyShape(
+            secret=secret,
+            belief=belief,
+            log=relative and not (secret.on_steps and known.step is not None),
+            closeness=tolerance if isinstance(tolerance, Relative) else None,
+            model=model_of(shape, secret=secret, known=known, width=belief.high - belief.low),
+        )
     if not secret.per_shift and secret.per_shift is not None and known.spacing is None and not known.fixed_points:
         about = None  # a spread is stretched about the column's own centre
     else:
@@ -88,4 +102,6 @@ def _domain(secret: Secret, known: Structure, *, relative: bool) -> Param:
         high = math.inf if known.maximum is None else secret.per_shift * known.maximum
     if relative or secret.per_shift == 0:
         low = max(low, 0.0)
+    if secret.per_shift == 0 and known.minimum is not None and known.maximum is not None:
+        high = known.maximum - known.minimum
     return Param(name=secret.label, low=low, high=high, typical=(1.0, 2.0), doc="the secret itself")

@@ -50,6 +50,9 @@ class Problem:
         What everyone knows of such columns.
     distance : str, optional
         ``"w1"`` (the default) or ``"tv"`` where the family allows it.
+    shape : str or Standard, optional
+        Without a family: a public shape from which the column is redrawn by rank, whatever its structure. Its name, as
+        in ``"lognorm(1)"``, a table of quantiles, a public sample, or ``"catalogue"`` for the nearest of a dozen.
     """
 
     family: Family = None  # type: ignore[assignment]  # filled below
@@ -58,6 +61,7 @@ class Problem:
     prior: Prior = field(default_factory=Simplex)
     known: Structure = field(default_factory=Structure)
     distance: str = ""
+    shape: Any = field(default=None, hash=False)  # the family has it too
 
     if TYPE_CHECKING:
 
@@ -70,6 +74,7 @@ class Problem:
             prior: Prior | Belief | Mapping[str, Belief] = ...,
             known: Structure = ...,
             distance: str = "",
+            shape: Any = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -77,6 +82,11 @@ class Problem:
             raise ProblemError(f"the secret must be a value such as sv.Mean(). Got {self.secret!r}.")
         if self.family is None:
             self._without_family()
+        elif self.shape is not None and not isinstance(self.family, AnyShape):
+            raise ProblemError(
+                f"a shape from which the column is redrawn is for problems without a family. Got the family "
+                f"{self.family.name!r}; leave one of them out."
+            )
         if not isinstance(self.family, Family):
             raise ProblemError(f"the family must be a value such as sv.Gaussian(). Got {self.family!r}.")
         object.__setattr__(self, "tolerance", self.family.tolerated(self.tolerance))
@@ -112,8 +122,11 @@ class Problem:
         check_structure(self.family, self.prior, self.known)
 
     def _without_family(self) -> None:
-        family = any_shape(secret=self.secret, prior=self.prior, tolerance=self.tolerance, known=self.known)
+        family = any_shape(
+            secret=self.secret, prior=self.prior, tolerance=self.tolerance, known=self.known, shape=self.shape
+        )
         object.__setattr__(self, "family", family)
+        object.__setattr__(self, "shape", None if family.model is None else family.model.settings())
         object.__setattr__(self, "prior", Box({family.parameter: family.axis}))
 
     def _check_not_constant(self) -> None:
@@ -197,6 +210,7 @@ class Problem:
                 "tolerance_kind": "absolute" if relative is None else "relative",
                 "known": self.known.to_json(),
                 "distance": self.distance,
+                **({} if self.shape is None else {"shape": self.shape}),
             }
         return {
             "family": self.family.to_json(),
@@ -220,6 +234,7 @@ class Problem:
                 tolerance=kinds[data["tolerance_kind"]](data["tolerance"]),
                 known=Structure.from_json(data["known"]),
                 distance=data["distance"],
+                shape=data.get("shape"),
             )
         return cls(
             family=family_from_json(data["family"]),

@@ -42,6 +42,8 @@ class Secret(ABC):
     """Whether nothing is known of it between two parameters but that it rises or falls: its risks are upper bounds."""
     of_rows: ClassVar[bool] = False
     """Whether it is a multiple of 1/n in a column of n whole numbers."""
+    on_steps: ClassVar[bool] = False
+    """Whether it is a value of the column, or a difference of two, so that it lies on the column's lattice."""
     is_share: ClassVar[bool] = False
     """Whether it is a share, which people read in per cent."""
     bounded_by_w1: ClassVar[bool] = False

@@ -7,7 +7,7 @@ from statveil.problem.problem import Problem
 from statveil.problem.tolerance import Relative
 from statveil.rounding import shown_down, shown_up
 
-__all__ = ["column_text", "distortion_text", "mean_or_label", "share_of", "tolerance_text"]
+__all__ = ["beyond_shape", "column_text", "distortion_text", "mean_or_label", "share_of", "tolerance_text"]
 
 
 def column_text(problem: Problem) -> str:
@@ -32,11 +32,24 @@ def share_of(problem: Problem) -> str:
     """What a relative distortion is a share of."""
     family, what = problem.family, "W1 distance between original and release, as a share of"
     assert isinstance(family, AnyShape)
+    if family.moves == "model":
+        return f"change of the {problem.secret.label}, as a share of it"
     if family.moves == "stretch":
         return f"{what} the rows' mean distance from their centre"
     if family.moves == "scale" and family.in_rows is None:
         return f"{what} the rows' mean distance from {family.about:g}"
     return f"{what} the {mean_or_label(problem)}"
+
+
+def beyond_shape(problem: Problem) -> str:
+    """What a release tells of the column's shape, and what must hold of it; nothing where the shape is public."""
+    model, label = problem.family.model, problem.secret.label
+    if model is None:
+        return f"the shape of the column tells nothing about its size (its {label})"
+    if model.choices == 1:
+        return ""
+    many = "a form" if model.choices is None else f"one of {model.choices:,} forms"
+    return f"which form of the model fits the column ({many}, which the release shows) tells nothing about its {label}"
 
 
 def mean_or_label(problem: Problem) -> str:

@@ -10,7 +10,7 @@ from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 from statveil.problem.tolerance import Relative
-from statveil.problem.wording import column_text, distortion_text, mean_or_label, share_of, tolerance_text
+from statveil.problem.wording import beyond_shape, column_text, distortion_text, mean_or_label, share_of, tolerance_text
 from statveil.rounding import shown_down, shown_up
 
 __all__ = ["describe_plan"]
@@ -86,6 +86,9 @@ def _distance(plan: Plan) -> str:
     if not problem.family.shapeless:
         return _DISTANCES[problem.distance]
     inner = problem.measure.of_plan(plan.distortion)
+    if problem.family.model is not None:
+        what = share_of(problem) if problem.measure.kind == "relative" else f"change of the {problem.secret.label}"
+        return f"largest {what}; what the column differs from the model comes on top"
     if problem.measure.kind == "absolute":
         share = problem.measure.as_share(inner)
         return _DISTANCES["w1"] + (
@@ -99,6 +102,8 @@ def _distance(plan: Plan) -> str:
 def _limit(plan: Plan) -> str:
     """What the lower bound says."""
     problem = plan.problem
+    if problem.family.model is not None and problem.secret.times_mean is None:
+        return "no mechanism with this risk changes it less"
     if problem.family.shapeless and problem.secret.times_mean is None:
         return "no mechanism with this risk that keeps the shape distorts less"
     return f"no mechanism with this risk distorts less (gamma {plan.gamma:.6g})"
@@ -173,6 +178,8 @@ def _without_it(plan: Plan) -> str:
     bound = plan.risk_if_shape_tells
     if bound is None:
         return ""
+    if plan.problem.family.model is not None:
+        return f". Whatever it tells, the risk is at most {shown_up(bound, 4)}"
     return (
         ". If it may tell it roughly (whatever the shape, the belief still spreads over half of the range and changes "
         f"by no more than a factor of e there), the risk is at most {shown_up(bound, 4)}"
@@ -182,11 +189,8 @@ def _without_it(plan: Plan) -> str:
 def _honesty(plan: Plan) -> list[str]:
     """What a reader of the headline risk would not expect."""
     lines = []
-    if plan.problem.family.shapeless:
-        lines.append(
-            f"  assumes     that the shape of the column tells nothing about its size (its {plan.problem.secret.label})"
-            f"{_without_it(plan)}"
-        )
+    if plan.problem.family.shapeless and (assumed := beyond_shape(plan.problem)):
+        lines.append(f"  assumes     that {assumed}{_without_it(plan)}")
     if plan.spacing is not None:
         apart = f"{plan.spacing:.6g}"
         if plan.problem.family.log:

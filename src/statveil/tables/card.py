@@ -14,7 +14,7 @@ from statveil.plan_file import DAMAGE, damage
 from statveil.planning import Plan
 from statveil.problem.problem import Problem
 from statveil.problem.tolerance import Relative
-from statveil.problem.wording import distortion_text, share_of, tolerance_text
+from statveil.problem.wording import beyond_shape, distortion_text, share_of, tolerance_text
 from statveil.rounding import shown_up
 from statveil.small_file import read_small
 from statveil.tables.verification import LEAKS, blind_spots
@@ -133,6 +133,14 @@ def _closeness(problem: Problem) -> dict[str, Any]:
 
 def _distortion(plan: Plan) -> str:
     """What the number is, which not everyone would guess."""
+    if plan.problem.family.model is not None:
+        what = f"change of the {plan.problem.secret.label}"
+        if plan.problem.measure.kind == "relative":
+            what = share_of(plan.problem)
+        return (
+            f"The largest {what}: at most {distortion_text(plan.problem, plan.distortion)}. What the column differed "
+            "from the model comes on top; its holder was told."
+        )
     if plan.problem.family.shapeless:
         what = "W1 distance between original and release, in the column's unit"
         if plan.problem.measure.kind == "relative":
@@ -179,11 +187,8 @@ def _assumptions(plan: Plan, shuffled: bool) -> list[str]:
         "No other column tells the released one (a copy, a multiple, a sum). Other columns were left as they were.",
         "The same column is not released again under another plan or another seed.",
     ]
-    if plan.problem.family.shapeless:
-        lines.append(
-            f"The shape of the column tells nothing about its size: whoever believes that columns of this shape have "
-            f"another {plan.problem.secret.label} than others guesses better."
-        )
+    if plan.problem.family.shapeless and (assumed := beyond_shape(plan.problem)):
+        lines.append(f"{assumed[0].upper()}{assumed[1:]}{_if_it_does(plan)}")
     if known.spacing is None and not known.fixed_points and mode.structure_shows and not mode.of_family:
         lines.append("Nobody knows a bound, a step or a frequent value of such columns: none was declared.")
     if plan.release_mode.random:
@@ -210,6 +215,17 @@ def _assumptions(plan: Plan, shuffled: bool) -> list[str]:
     if plan.randomised:
         lines.append("The release was drawn at random, once; the seed is secret.")
     return [*lines, *plan.problem.family.assumes(), *mode.assumes(plan.problem)]
+
+
+def _if_it_does(plan: Plan) -> str:
+    """What happens where the shape, or the form of a model, tells more than it is assumed to."""
+    bound = plan.risk_if_shape_tells
+    if plan.problem.family.model is not None and bound is not None:
+        return f": whatever it tells, the risk is at most {shown_up(bound, 4)}."
+    return (
+        f": whoever believes that columns of this shape have another {plan.problem.secret.label} than others guesses "
+        "better."
+    )
 
 
 def _versions() -> dict[str, str]:

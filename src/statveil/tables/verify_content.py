@@ -69,9 +69,9 @@ def content_checks(table: Source, plan: Plan, card: dict[str, Any]) -> Iterator[
     digits = card.get("rounded_to_digits")
     if valid_digits(digits) and not all(np.array_equal(b, rounded(b, digits), equal_nan=True) for b in blocks()):
         yield Check(name="rounding", ok=False, says=f"The column is not rounded to {digits} digits, as the card says.")
-    if (
-        plan.release_mode.of_model
-    ):  # before anything that asks for the column's own statistic, which is only near the model's
+    mode = plan.release_mode
+    if mode.of_model and not mode.calibrated:
+        # before anything that asks for the column's own statistic, which is only near the model's
         yield _released(_is_model(plan, blocks, measured.rows, statistic))
         return
     try:
@@ -84,7 +84,7 @@ def content_checks(table: Source, plan: Plan, card: dict[str, Any]) -> Iterator[
     slack = 1e-5 * size if precision(verifier.sampler.values, found.bits, ()) == 24 else 1e-9 * size
     slack += grain_of(plan)
     largest = max(abs(measured.minimum), abs(measured.maximum))
-    slack += abs(plan.problem.secret.times_mean or 1.0) * plan.release_mode.slack(plan.problem, measured.rows, largest)
+    slack += abs(plan.problem.secret.times_mean or 1.0) * mode.slack(plan.problem, measured.rows, largest)
     if valid_digits(card.get("rounded_to_digits")):
         slack += 10.0 ** -card["rounded_to_digits"]
     yield _released(abs(float(again.secret) - statistic) <= slack)

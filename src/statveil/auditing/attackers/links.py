@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statveil.auditing.attacker import Attacker
+from statveil.auditing.believed import originals
 from statveil.auditing.inversion import Inversion, inverted, released_statistic
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View
@@ -78,7 +79,7 @@ def undone(view: View, found: Inversion, node: int) -> Array:
         ranks[np.argsort(column[finite], kind="stable")] = (np.arange(len(finite)) + 0.5) / max(len(finite), 1)
         params = {name: float(value[node]) for name, value in found.points.items()}
         original = np.full(len(column), np.nan)
-        original[finite] = view.plan.problem.family.quantile(ranks, params)
+        original[finite] = originals(view).quantile(ranks, params)
         return original
     known = view.plan.problem.known  # units and smoothed shapes keep proportions about the bound
     about = known.minimum if known.minimum is not None else known.maximum if known.maximum is not None else 0.0

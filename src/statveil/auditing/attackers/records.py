@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from statveil.auditing.attacker import Attacker
+from statveil.auditing.believed import originals
 from statveil.auditing.evidence import agreed, slack_of, span
 from statveil.auditing.inversion import Inversion, inverted, released_statistic
 from statveil.auditing.posterior import Posterior
@@ -52,8 +53,9 @@ def _by_level(view: View, found: Inversion, value: float, released: float) -> Ar
     family = view.plan.problem.family
     column = view.column[np.isfinite(view.column)]
     low, high = float(np.mean(column < released)), float(np.mean(column <= released))
-    above = np.asarray(family.cdf(value, found.points), dtype=np.float64)
-    below = np.asarray(family.cdf(value - 1.0, found.points), dtype=np.float64) if family.discrete else above
+    shapes = originals(view)
+    above = np.asarray(shapes.cdf(value, found.points), dtype=np.float64)
+    below = np.asarray(shapes.cdf(value - 1.0, found.points), dtype=np.float64) if family.discrete else above
     level = 0.5 * (low + high)
     spread = np.sqrt(level * (1 - level) / len(column)) + 1 / len(column)
     off = np.maximum(np.maximum(below - high, low - above), 0.0)

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from statveil.auditing.attacker import Attacker
+from statveil.auditing.believed import originals
 from statveil.auditing.evidence import span
 from statveil.auditing.inversion import Inversion, inverted, released_statistic
 from statveil.auditing.posterior import Posterior
@@ -83,7 +84,7 @@ class Thresholds(Attacker):
         share, rows = float(np.mean(below)), int(finite.sum())
         # counts below the number: the number itself belongs to the upper side
         at = np.ceil(rule.value) - 1 if family.discrete else rule.value
-        expected = np.asarray(family.cdf(at, found.points), dtype=np.float64)
+        expected = np.asarray(originals(view).cdf(at, found.points), dtype=np.float64)
         spread = np.sqrt(np.maximum(share * (1 - share), 1 / rows) / rows)
         return np.asarray(-0.5 * ((expected - share) / spread) ** 2, dtype=np.float64)
 

@@ -46,7 +46,7 @@ def design_interval(problem: Problem, goal: Target, how: Treatment, *, slope: fl
         _refuse_slope(slope, "scaling about a known bound")
         scaling = best_scaling(problem, goal, how.about)
         return _settle(problem, scaling, goal) if isinstance(goal, MaxRisk) else scaling
-    if how.kind == "lattice":
+    if how.lattice is not None:
         _refuse_slope(slope, "moving by whole steps")
         return _lattice(problem, goal, how)
     if isinstance(goal, BinWidth):

@@ -15,6 +15,7 @@ from statveil.problem.axis import Axis
 from statveil.problem.domain import Param
 from statveil.problem.location_scale import Form, LocationScale
 from statveil.problem.measure import Measure
+from statveil.problem.model import Model
 from statveil.problem.priors.logged import logged
 from statveil.problem.secret import SECRETS, Secret
 from statveil.problem.tolerance import Relative
@@ -49,6 +50,8 @@ class AnyShape(LocationScale):
         The two bounds that stay, if both are known.
     closeness : Relative, optional
         The tolerance as it was stated, where it was stated as a share.
+    model : Model, optional
+        The public shape from which the column is redrawn; no map keeps the column's own then.
     """
 
     name: ClassVar[str] = "any"
@@ -67,6 +70,7 @@ class AnyShape(LocationScale):
         inside: bool = False,
         between: tuple[float, float] | None = None,
         closeness: Relative | None = None,
+        model: Model | None = None,
     ) -> None:
         if secret.per_shift is None:
             portable = {kind: cls.examples()[0] for kind, cls in SECRETS.items() if cls.portable}
@@ -76,7 +80,7 @@ class AnyShape(LocationScale):
                 f"{secret.label!r} does not say how. Allowed: {', '.join(known)}; or state a family."
             )
         self.secret, self.belief, self.log, self.about, self.closeness = secret, belief, log, about, closeness
-        self.inside, self.between = inside, between
+        self.inside, self.between, self.model = inside, between, model
         self.widened = closeness is not None and not log  # steps are equal in the unit of the column alone
         self.axis, self.sign = logged(belief) if log else (belief, 1.0)
         unit = "ln" if log else VALUE
@@ -89,7 +93,12 @@ class AnyShape(LocationScale):
     # --- what is known of the orbit -----------------------------------------------------------
     @property
     def moves(self) -> str:
-        """``shift``, ``scale`` about a point that stays, ``stretch`` about the own centre, ``odds`` between bounds."""
+        """How rows are moved: ``shift``, ``scale`` about a point that stays, and so on.
+
+        ``stretch`` about the own centre, ``odds`` between bounds, ``model`` where they are redrawn.
+        """
+        if self.model is not None:
+            return "model"
         if self.between is not None:
             return "odds"
         if self.about is not None:
@@ -125,6 +134,8 @@ class AnyShape(LocationScale):
     @property
     def in_rows(self) -> float | None:
         """W1 per unit of the secret, where it does not depend on the shape; an upper bound for a spread."""
+        if self.model is not None:  # what is stated is how far the statistic moves, per row
+            return 1 / (self.secret.times_mean or self.secret.per_shift or 1.0)
         # where all rows move the same way W1 is the change of the mean
         if self.secret.times_mean is not None and not self.inside:
             return 1 / self.secret.times_mean
@@ -191,6 +202,8 @@ class AnyShape(LocationScale):
     @property
     def _in_the_middle(self) -> bool:
         """Whether a release must not leave its class: it could pass the bound about which the column is scaled."""
+        if self.model is not None:
+            return bool(self.model.known.fixed_points)
         return bool(self.about) or self.between is not None
 
     def tolerated(self, tolerance: float | Relative) -> float:
@@ -209,7 +222,7 @@ class AnyShape(LocationScale):
         closeness = None if self.closeness is None else self.closeness.share
         between = None if self.between is None else list(self.between)
         orbit = {"log": self.log, "about": self.about, "inside": self.inside, "between": between}
-        orbit |= {"relative": closeness}
+        orbit |= {"relative": closeness} | ({} if self.model is None else {"shape": self.model.settings()})
         return {"secret": self.secret.label, "belief": self.belief.to_json(), **orbit}
 
     def to_json(self) -> dict[str, Any]:

@@ -22,6 +22,7 @@ class _Extreme(Secret):
     """An end of the column."""
 
     level: ClassVar[float]
+    on_steps: ClassVar[bool] = True
 
     def of(self, family: Family, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         return family.quantile(self.level, params)

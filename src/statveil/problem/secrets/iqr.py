@@ -23,6 +23,7 @@ class Iqr(Secret):
 
     kind: ClassVar[str] = "iqr"
     doc: ClassVar[str] = "the distance between the quartiles"
+    on_steps: ClassVar[bool] = True
 
     def of(self, family: Family, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         return family.quantile(0.75, params) - family.quantile(0.25, params)

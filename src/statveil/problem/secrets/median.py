@@ -23,6 +23,7 @@ class Median(Secret):
 
     kind: ClassVar[str] = "median"
     doc: ClassVar[str] = "the median"
+    on_steps: ClassVar[bool] = True
 
     def of(self, family: Family, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         return family.quantile(0.5, params)

@@ -28,6 +28,7 @@ class Quantile(Secret):
     kind: ClassVar[str] = "quantile"
     doc: ClassVar[str] = "the alpha-quantile, written quantile:0.95"
     argument: ClassVar[str] = "A"
+    on_steps: ClassVar[bool] = True
     also: ClassVar[Mapping[str, str]] = {
         "percentile": "quantile:0.95 for the 95th percentile",
     }

@@ -26,7 +26,7 @@ from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap, stream
 from statveil.tables.maps.lattice import on_lattice
 
-__all__ = ["Rank", "model_values", "prepare", "prepare_rank"]
+__all__ = ["Rank", "inside", "model_values", "prepare", "prepare_rank"]
 
 Keys = NDArray[np.uint64]
 Places = NDArray[np.int64]
@@ -282,7 +282,7 @@ def prepare(job: Job) -> Rank:
 
 def model_values(plan: Plan, params: dict[str, float]) -> Callable[[Array], Array]:
     """Quantiles of the model with these parameters, made to fit the declared bounds and step."""
-    family, finish = plan.problem.family, _inside(plan.problem.known)
+    family, finish = plan.problem.family, inside(plan.problem.known)
 
     def quantile(levels: Array) -> Array:
         return finish(np.asarray(family.quantile(levels, params), dtype=np.float64))
@@ -290,11 +290,11 @@ def model_values(plan: Plan, params: dict[str, float]) -> Callable[[Array], Arra
     return quantile
 
 
-def _inside(known: Structure) -> Callable[[Array], Array]:
-    """The model's values made to fit the declared bounds and step."""
+def inside(known: Structure, offset: float = 0.0) -> Callable[[Array], Array]:
+    """A model's values made to fit the declared bounds and step; ``offset`` is where a lattice without bounds lies."""
     if known.step is None and known.minimum is None and known.maximum is None:
         return lambda values: values
-    anchor = known.fixed_points[0] if known.fixed_points else 0.0
+    anchor = known.fixed_points[0] if known.fixed_points else offset
 
     def finish(values: Array) -> Array:
         held = np.clip(values, known.minimum, known.maximum)
