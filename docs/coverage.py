@@ -2,8 +2,9 @@
 
 Usage: python docs/coverage.py FOLDER [--audit] [--fresh] [--minutes M], where FOLDER holds the unpacked packages of
 docs/coverage_columns.py (``make coverage`` fetches them). Each column is inspected, planned with exactly what
-``inspect`` proposes to declare, and released (shuffled where ``inspect`` says so): its mean, its 0.9-quantile and its
-standard deviation, with a tolerance of 5 % of the statistic and of 5 % of the prior's middle. Only the column itself is
+``inspect`` proposes to declare, and released: its mean, its 0.9-quantile and its standard deviation, with a tolerance
+of 5 % of the statistic and of 5 % of the prior's middle. What a refusal says is done: ``--shape catalogue`` added where
+no map keeps what is declared, ``--shuffle`` where the order of the rows tells their values. Only the column itself is
 released, so what other columns tell (``copies``) is not counted.
 
 The prior is a range of a factor 9 that lies around the statistic at random, its ends rounded to two digits; beside a
@@ -44,7 +45,6 @@ RISK, CLOSE, FACTOR = 0.2, 0.05, 9.0
 PER_COLUMN = 40
 """Seconds after which a column is given up."""
 SECRETS: dict[str, sv.Secret] = {"mean": sv.Mean(), "quantile:0.9": sv.Quantile(0.9), "std": sv.Std()}
-DRAWN = ("smooth", "jitter")
 KINDS = ("relative", "absolute")
 Result = dict[str, Any]
 
@@ -92,6 +92,8 @@ def prior_for(secret: str, values: Array, known: sv.Structure, place: float) -> 
         for bound in others:  # two bounds: no further than most of the way to the other one
             most = statistic + 0.9 * (bound - statistic)
             ends = [min(end, most) if bound > statistic else max(end, most) for end in ends]
+    if secret == "std" and known.minimum is not None and known.maximum is not None:
+        ends[1] = min(ends[1], 0.45 * (known.maximum - known.minimum))  # none is above half of their distance
     return ends[0], ends[1]
 
 
@@ -119,12 +121,16 @@ def results_of(column: Column, number: int, audit: bool) -> Iterator[Result]:
             if kind == "relative" and low <= 0:
                 continue
             started = time.perf_counter()
-            made = _one(column.values, values, secret, kind, (low, high), known, shuffle=seen.shuffle)
+            made = _one(column.values, values, secret, kind, (low, high), known)
+            if "by" in made and "--shape catalogue" in made["why"]:
+                refused = made
+                made = _one(column.values, values, secret, kind, (low, high), known, shape="catalogue")
+                made["first"] = refused["why"]
             if audit and "plan" in made and (6 * number + 2 * index + (kind == "absolute")) % 10 == 0:
                 made |= _audited(made)
             made.pop("plan", None)
             seconds = round(time.perf_counter() - started, 2)
-            said = {"known": seen.known, "command": bool(seen.command), "shuffle": seen.shuffle}
+            said = {"known": seen.known, "command": "shape" if "--shape" in seen.command else bool(seen.command)}
             yield {**key, "secret": secret, "kind": kind, **said, **made, "seconds": seconds}
 
 
@@ -135,22 +141,32 @@ def _one(
     kind: str,
     prior: tuple[float, float],
     known: sv.Structure,
-    *,
-    shuffle: bool,
+    shape: str | None = None,
 ) -> Result:
     tolerance = sv.Relative(CLOSE) if kind == "relative" else CLOSE * abs(sum(prior) / 2) or CLOSE * prior[1]
     try:
-        problem = sv.Problem(secret=SECRETS[secret], prior=prior, tolerance=tolerance, known=known)
+        problem = sv.Problem(secret=SECRETS[secret], prior=prior, tolerance=tolerance, known=known, shape=shape)
         plan = sv.plan(problem, max_risk=RISK)
     except sv.StatveilError as error:
         return {"by": "plan", "why": str(error)}
+    shuffle = False
     try:
-        released = np.asarray(sv.release(plan, own, shuffle=shuffle and plan.release_mode.random))
+        try:
+            done = sv.release(plan, own, details=True)
+        except sv.StructureError as error:
+            shuffle = "--shuffle" in str(error)
+            if not shuffle:
+                raise
+            done = sv.release(plan, own, shuffle=True, details=True)
     except sv.StatveilError as error:
         return {"by": "release", "why": str(error), "mode": plan.mode}
+    released = np.asarray(done.table)
     return {
         "mode": plan.mode,
+        "shuffle": shuffle,
         "ratio": _moved(plan, values, released.astype(np.float64)),
+        "misfit": done.record["coefficients"].get("shape_misfit"),
+        "spread": float(np.std(values)),
         "plan": (plan, own, released),
     }
 
@@ -242,7 +258,8 @@ def report(results: list[Result]) -> list[str]:
         "# Coverage",
         "",
         "Made by `make coverage` (docs/coverage.py says how). Every column is planned without a family, with exactly",
-        "what `inspect` proposes to declare, and released without `--accept`, shuffled where `inspect` says so.",
+        "what `inspect` proposes to declare, and released without `--accept`; `--shape catalogue` and `--shuffle` are",
+        "added where a refusal says so.",
         f"Tolerance 5 %, risk at most {RISK:g}. Relative tolerances are asked for where the prior lies above 0.",
         "",
         f"{len(taken)} columns of {len(tables)} data sets.",
@@ -267,8 +284,10 @@ def report(results: list[Result]) -> list[str]:
     lines += [
         "",
         f"In all {share(len(out), len(results))}. `inspect` ends with a command for the mean of "
-        f"{share(len(offered), len(means))}; its release came out for {share(kept, len(offered))}, and for "
-        f"{hidden} of the others. Shuffled: {sum(bool(one.get('shuffle')) for one in out if one['mode'] in DRAWN)}.",
+        f"{share(len(offered), len(means))}; a release came out for {share(kept, len(offered))}, and for "
+        f"{hidden} of the others. Shuffled: {sum(bool(one.get('shuffle')) for one in out)}. Redrawn columns lie "
+        f"{median(one['misfit'] / one['spread'] for one in out if one.get('misfit') and one['spread'])} standard "
+        "deviations (median) from the shape at their own statistic, on average over their rows.",
         "",
         "| mode | released | W1 realised / stated, median |",
         "|---|---|---|",

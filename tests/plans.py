@@ -39,6 +39,14 @@ BY_MODE = {
     "odds": planned(
         secret=sv.Mean(), prior=(20, 80), tolerance=1, known=sv.Structure(minimum=0, maximum=100), method="interval"
     ),
+    "model": planned(
+        secret=sv.Mean(),
+        prior=(50, 200),
+        tolerance=1,
+        known=sv.Structure(minimum=0, step=1, heaps=(5,)),
+        shape="catalogue",
+        method="interval",
+    ),
     "unit": counted(sv.Poisson(), 2, 30),
     "rank": counted(sv.Binomial(trials=20), 0.1, 0.9),
     "jitter": located(40, 200, minimum=0, step=1),
@@ -53,7 +61,7 @@ def column_for(mode, rng, rows):
     match mode:
         case "scale":
             return rng.gamma(6.0, 18.0, rows)
-        case "lattice" | "jitter" | "smooth":
+        case "lattice" | "jitter" | "smooth" | "model":
             return np.rint(rng.normal(103, 9, rows)).astype(np.int64)
         case "odds":  # two humps, which no Beta distribution of this spread has
             return np.where(rng.random(rows) < 0.5, rng.uniform(5, 30, rows), rng.uniform(55, 90, rows))

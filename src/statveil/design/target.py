@@ -90,11 +90,14 @@ def meets(risk: float, goal: MaxRisk | float, *, within: float = ROUNDED) -> boo
     return risk <= (goal.value if isinstance(goal, MaxRisk) else goal) * within
 
 
-def unreachable(goal: float, least: float, why: str = "with this prior") -> TargetError:
-    """No bins reach the risk: the prior (or a forced slope, or a known step) gives too much away."""
+def unreachable(goal: float, least: float, why: str = "with this prior", other: str = "") -> TargetError:
+    """No bins reach the risk: the prior (or a forced slope, or a known step) gives too much away.
+
+    ``other`` is one more way out.
+    """
     return TargetError(
         f"a risk of {goal:g} cannot be met {why}: the smallest reachable risk is {shown_up(least)}. Ask for a larger "
-        "risk, use a smaller tolerance, or state a wider prior if outsiders know less."
+        f"risk, use a smaller tolerance, or state a wider prior if outsiders know less.{' ' * bool(other)}{other}"
     )
 
 

@@ -13,7 +13,10 @@ from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 
-__all__ = ["Treatment", "treatment"]
+__all__ = ["REDRAWN", "Treatment", "treatment"]
+
+REDRAWN = 'Without a family, add --shape catalogue (shape="catalogue"): the column is redrawn from a public shape'
+"""What always works, said where no map keeps what is declared."""
 
 _MOST_BEYOND = 0.16
 """Largest share of a model beyond a declared bound where the column is drawn from the model: one standard deviation."""
@@ -109,7 +112,7 @@ def _any_shape(problem: Problem, family: AnyShape) -> Treatment:
         return _shape_kept(problem, *(end / secret.times_mean for end in (family.belief.low, family.belief.high)))
     raise ProblemError(
         f"no shift or scaling of the column hides its {secret.label} and keeps this combination of known bounds, step, "
-        "heaps and atoms. Hide its mean, which can be, declare less, or use a family with a full model (gaussian, "
+        f"heaps and atoms. {REDRAWN}, or hide its mean, which can be, or use a family with a full model (gaussian, "
         "exponential, poisson and so on)."
     )
 
@@ -124,9 +127,8 @@ def _shape_kept(problem: Problem, low: float, high: float) -> Treatment:
     bounds = [bound for bound in (known.minimum, known.maximum) if bound is not None]
     if len(bounds) != 1:
         raise ProblemError(
-            "no shift or scaling keeps this combination of known bounds, step, heaps and atoms, and a column of any "
-            "shape cannot be redrawn from a model. Declare exactly one bound, or use a family with a full "
-            "model (gaussian, exponential, poisson and so on)."
+            f"no shift or scaling keeps this combination of known bounds, step, heaps and atoms. {REDRAWN}; or "
+            "declare exactly one bound, or use a family with a full model (gaussian, exponential, poisson and so on)."
         )
     about = bounds[0]
     away = min(abs(low - about), abs(high - about))
@@ -135,7 +137,7 @@ def _shape_kept(problem: Problem, low: float, high: float) -> Treatment:
         raise ProblemError(
             f"with heaps of {longest:g} the prior must keep the mean {_HEAPS * longest:g} or more away from the bound. "
             f"Got {away:g}: nearer, attackers who know the shape hit 0.28 to 0.41 of the time where 0.10 is claimed. "
-            "Narrow the prior, or use a family with a full model."
+            f"{REDRAWN}; or narrow the prior, or use a family with a full model."
         )
     inner = set(known.atoms) - {about}
     if known.step is None or longest or inner:
@@ -144,8 +146,8 @@ def _shape_kept(problem: Problem, low: float, high: float) -> Treatment:
     if steps < _FEWEST_STEPS:
         raise ProblemError(
             f"the prior lets the mean come within {steps:g} steps of the bound, where no map of whole steps that keeps "
-            "the shape hides it: attackers who know the shape hit up to 0.75 of the time where 0.10 is claimed. Use a "
-            "family of counts (poisson, geometric, binomial)."
+            "the shape hides it: attackers who know the shape hit up to 0.75 of the time where 0.10 is claimed. "
+            f"{REDRAWN}, or use a family of counts (poisson, geometric, binomial)."
         )
     return Treatment(kind="jitter" if steps >= _MANY_STEPS else "smooth", about=about, step=known.step)
 

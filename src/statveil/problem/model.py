@@ -67,8 +67,8 @@ _PLACES, _PLACE = 8.0, 0.25
 _FARTHEST = 40.0
 """Log-odds beyond which a share is 0 or 1."""
 _EVEN = 2**12
-_TAIL = 2.0 ** -np.arange(12.5, 44, 0.5)
-_MIDDLE = np.arange(1, _EVEN) / _EVEN
+_TAIL = 2.0 ** -np.arange(6, 44, 1 / 16)  # of relative steps, as tails may be heavy
+_MIDDLE = np.arange(_EVEN // 64 + 1, _EVEN - _EVEN // 64) / _EVEN
 _LEVELS = np.concatenate([_TAIL[::-1], _MIDDLE, 1 - _TAIL])
 
 

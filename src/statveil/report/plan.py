@@ -176,7 +176,7 @@ def _bins(plan: Plan) -> tuple[str, str]:
 def _without_it(plan: Plan) -> str:
     """What holds of the risk where the shape may tell the size roughly."""
     bound = plan.risk_if_shape_tells
-    if bound is None:
+    if bound is None or bound >= 1:
         return ""
     if plan.problem.family.model is not None:
         return f". Whatever it tells, the risk is at most {shown_up(bound, 4)}"

@@ -220,11 +220,11 @@ def _assumptions(plan: Plan, shuffled: bool) -> list[str]:
 def _if_it_does(plan: Plan) -> str:
     """What happens where the shape, or the form of a model, tells more than it is assumed to."""
     bound = plan.risk_if_shape_tells
-    if plan.problem.family.model is not None and bound is not None:
+    if plan.problem.family.model is not None and bound is not None and bound < 1:
         return f": whatever it tells, the risk is at most {shown_up(bound, 4)}."
     return (
-        f": whoever believes that columns of this shape have another {plan.problem.secret.label} than others guesses "
-        "better."
+        f": whoever believes that columns of this {'form' if plan.problem.family.model else 'shape'} have another "
+        f"{plan.problem.secret.label} than others guesses better."
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from statveil.design.treatment import treatment
 from statveil.errors import StatveilError
 from statveil.planning import Plan, plan
+from statveil.problem.model import CATALOGUE
 from statveil.problem.problem import Problem
 from statveil.problem.secret import Secret
 from statveil.problem.secrets.mean import Mean
@@ -45,7 +46,7 @@ class Proposal:
     known: str
     """For ``--known``."""
     command: str
-    """The ``statveil plan`` to copy, with LO:HI to fill in; empty where no map of the column hides it."""
+    """The ``statveil plan`` to copy, with LO:HI to fill in; empty where nothing hides it."""
     shuffle: bool
     """Whether the release needs ``--shuffle``, because the order of the rows tells their values."""
     no_map: tuple[str, ...]
@@ -116,6 +117,15 @@ def propose(
             shuffle=made.release_mode.random and bool(find_order(made.release_mode, order)),
             no_map=_without_map(option, measured),
         )
+    for option in _plainer(known):
+        made, why = _tried(option, looked, shape=CATALOGUE)
+        if made is not None:
+            return Proposal(
+                known=known_text(option),
+                command=_command(option, measured, shape=CATALOGUE),
+                shuffle=bool(find_order(made.release_mode, order)),
+                no_map=(refusals[0],),
+            )
     return Proposal(known=known_text(known), command="", shuffle=False, no_map=(refusals[0],))
 
 
@@ -147,10 +157,16 @@ def _options(known: Structure, measured: Measured) -> Iterator[Structure]:
         yield replace(known, minimum=0.0)
 
 
-def _tried(known: Structure, looked: _Looked) -> tuple[Plan | None, str]:
+def _plainer(known: Structure) -> Iterator[Structure]:
+    """What was found; and the bounds alone, where the rest is no structure that a model can be put on."""
+    yield known
+    yield replace(known, step=None, heaps=(), atoms=())
+
+
+def _tried(known: Structure, looked: _Looked, shape: str | None = None) -> tuple[Plan | None, str]:
     """A plan for the mean that the release would carry out, or why there is none."""
     try:
-        made = plan(_stand_in(Mean(), known, looked.measured), max_risk=0.2)
+        made = plan(_stand_in(Mean(), known, looked.measured, shape), max_risk=0.2)
         verifier = Verifier(made, bits=looked.bits)
         verifier.watch(looked.sample, 0)
         verifier.check_declared("values")
@@ -164,12 +180,12 @@ def _tried(known: Structure, looked: _Looked) -> tuple[Plan | None, str]:
     shown = {finding.name for finding in found} - ({"atoms", "filled"} if looked.grids else set())
     names = ", ".join(sorted(shown | looked.grids))
     return None, (
-        f"No shift or scaling of the column hides what it shows ({names}), declared or not; draw it anew from a family "
-        "with a full model, or mend it as said above."
+        f"No shift or scaling of the column hides what it shows ({names}), declared or not; redraw it from a public "
+        "shape, or mend it as said above."
     )
 
 
-def _stand_in(secret: Secret, known: Structure, measured: Measured) -> Problem:
+def _stand_in(secret: Secret, known: Structure, measured: Measured, shape: str | None = None) -> Problem:
     """A problem like the user's: a prior around the statistic that keeps away from the one point that stays."""
     centre = measured.std if isinstance(secret, Std) else measured.mean
     bounds = [bound for bound in (known.minimum, known.maximum) if bound is not None]
@@ -182,13 +198,14 @@ def _stand_in(secret: Secret, known: Structure, measured: Measured) -> Problem:
         low, high = sorted((about + 0.5 * away, about + 2 * away))
         if len(bounds) == 2:
             low, high = max(low, 0.5 * (bounds[0] + centre)), min(high, 0.5 * (bounds[1] + centre))
-    return Problem(secret=secret, prior=(low, high), tolerance=(high - low) / 40, known=known)
+    return Problem(secret=secret, prior=(low, high), tolerance=(high - low) / 40, known=known, shape=shape)
 
 
-def _command(known: Structure, measured: Measured) -> str:
+def _command(known: Structure, measured: Measured, shape: str | None = None) -> str:
     closeness = "5%" if measured.minimum >= 0 else "T"  # a share of what may be 0 or less says nothing
     text = known_text(known)
     declared = f'--known "{text}" ' if text else ""
+    declared += f"--shape {shape} " if shape else ""
     return f"statveil plan --secret mean --prior LO:HI --tolerance {closeness} {declared}--max-risk 0.2 -o plan.json"
 
 
@@ -206,7 +223,9 @@ def _without_map(known: Structure, measured: Measured) -> tuple[str, ...]:
             continue
         blamed = [part for part, structure in alone.items() if not _mapped(secret, structure, measured)]
         said.setdefault(" and ".join(blamed) or f"{known_text(known)} together", []).append(name)
-    return tuple(f"{blame}: no map hides {' or '.join(names)}." for blame, names in said.items())
+    return tuple(
+        f"{blame}: no map hides {' or '.join(names)}; add --shape {CATALOGUE}." for blame, names in said.items()
+    )
 
 
 def _mapped(secret: Secret, known: Structure, measured: Measured) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 import numpy as np
 
+from statveil.design.treatment import REDRAWN
 from statveil.errors import StructureError, unknown_name
 from statveil.modes import Mode
 from statveil.planning import Plan
@@ -152,7 +153,8 @@ class Verifier:
     def check_undeclared(self, column: str, accepted: Collection[str], params: dict[str, float]) -> list[Finding]:
         """Refuse structure that was found but not declared, unless accepted by name; returns what was found."""
         found = self.undeclared(params)
-        refuse_undeclared(column, accepted, found, self.known)
+        alone = self.plan.problem.family.shapeless
+        refuse_undeclared(column, accepted, found, self.known, f"{REDRAWN}, whatever it shows." if alone else "")
         return found
 
     def undeclared(self, params: dict[str, float], found: list[Finding] | None = None) -> list[Finding]:
@@ -228,8 +230,10 @@ class Verifier:
         return bound_findings(low, high)
 
 
-def refuse_undeclared(column: str, accepted: Collection[str], found: list[Finding], known: Structure) -> None:
-    """Refuse what was found but neither declared nor accepted, with the flags to add."""
+def refuse_undeclared(
+    column: str, accepted: Collection[str], found: list[Finding], known: Structure, other: str = ""
+) -> None:
+    """Refuse what was found but neither declared nor accepted, with the flags to add; ``other`` is one more way out."""
     refused = [finding for finding in found if finding.name not in accepted]
     if not refused:
         return
@@ -239,7 +243,7 @@ def refuse_undeclared(column: str, accepted: Collection[str], found: list[Findin
     remedy = f'If it is known of such columns, plan again with --known "{flags}"; or a' if declared else "Mend it, or a"
     raise StructureError(
         f"column {column!r}: {' '.join(finding.says for finding in refused)} The stated risk would not hold. "
-        f"{remedy}ccept the leak: {names}."
+        f"{remedy}ccept the leak: {names}.{' ' * bool(other)}{other}"
     )
 
 

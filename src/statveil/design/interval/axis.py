@@ -10,6 +10,7 @@ import numpy as np
 from statveil.accounting import risk
 from statveil.design.interval.cuts import Chart
 from statveil.design.target import MaxDistortion, MaxRisk, hides_nothing, meets, unreachable
+from statveil.design.treatment import REDRAWN
 from statveil.mechanisms.interval import Interval
 from statveil.numeric import halved
 from statveil.problem.location_scale import Form, LocationScale
@@ -120,5 +121,7 @@ def best_on_lattice(
     start = max(1, (teeth(chart.window(problem, direction), step) - 1) // 2)
     found = least_number(lambda half: meets(risk(problem, option(half)).value, goal), min(start, most), most)
     if found is None:
-        raise unreachable(goal.value, risk(problem, option(most)).value, "with this prior and step")
+        family = problem.family
+        other = f"{REDRAWN}, which need not move by whole steps." if family.shapeless and family.model is None else ""
+        raise unreachable(goal.value, risk(problem, option(most)).value, "with this prior and step", other)
     return option(found)

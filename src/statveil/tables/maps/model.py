@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from statveil.tables.maps.build import Job
 from statveil.tables.maps.rank import Rank, inside, prepare_rank
 from statveil.tables.structure.sampler import Sampler
 
-__all__ = ["Modelled", "model_column", "prepare"]
+__all__ = ["Modelled", "OnSteps", "model_column", "prepare"]
 
 _NODES = 2**16
 """Rows up to which the statistic of a model is solved for on all of them; beyond, some passes over all correct it."""
@@ -40,6 +40,8 @@ Column = Callable[[Array], Array]
 class Modelled(Rank):
     """Ranks with the values of a public shape, and what was chosen for it. Private."""
 
+    whole: ClassVar[bool] = False  # whole numbers become others
+
     shape: str
     choice: Choice
     misfit: float
@@ -48,6 +50,13 @@ class Modelled(Rank):
     def coefficients(self) -> dict[str, Any]:
         chosen = {"beside": self.choice.beside, "atoms": list(self.choice.atoms), "heaps": list(self.choice.heaps)}
         return {**Rank.coefficients(self), "shape": self.shape, **chosen, "shape_misfit": self.misfit}
+
+
+class OnSteps(Modelled):
+    """The same on the declared step."""
+
+    __slots__ = ()
+    whole: ClassVar[bool] = True
 
 
 def prepare(job: Job) -> Modelled:
@@ -64,7 +73,7 @@ def prepare(job: Job) -> Modelled:
     choice = _chosen(model, np.sort(sampler.values), target)
     choice, column = model_column(job.plan.problem, choice, target, rows=rows, offset=offset)
     made = prepare_rank(job.blocks, quantile=column, seed=job.seed)
-    return Modelled(
+    return (Modelled if model.known.step is None else OnSteps)(
         starts=made.starts,
         released=made.released,
         shape=model.shapes[choice.shape].label,
@@ -78,11 +87,13 @@ def model_column(
 ) -> tuple[Choice, Column]:
     """The values of all ranks by level, so that the column of ``rows`` rows has the statistic ``target``.
 
-    Where so many rows lie on atoms that the others cannot make up for it, no atoms are kept.
+    Where heaps are too coarse for the statistic none are kept; nor atoms, where so many rows lie on them that the
+    others cannot make up for it.
     """
     model = problem.family.model
     assert model is not None
-    for one in (choice, Choice(shape=choice.shape, beside=choice.beside, heaps=choice.heaps)):
+    plainer = replace(choice, heaps=()), replace(choice, atoms=()), replace(choice, atoms=(), heaps=())
+    for one in (choice, *plainer):
         column = _solved(problem, model, one, target, rows, offset)
         if column is not None:
             return one, column
