@@ -101,6 +101,9 @@ def run() -> None:
     except MemoryError:
         _fail("there is not enough memory for this; ask for less, such as fewer cells, trials or rows.")
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and "temporary directory" in str(error):
+            # Python's own words where none of its folders takes a file; earlier versions of SciPy need one to start
+            _fail("cannot write temporary files: the disk is full or read-only. Free some space, or set TMPDIR.")
         # reading and writing files has errors of its own: this is the output that someone closed, or a full disk
         done = f" What was asked for is done: {' and '.join(IN_PLACE)}, in place and whole." if IN_PLACE else ""
         _fail(f"cannot print the result: {error.strerror or error}.{done}")
