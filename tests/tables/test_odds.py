@@ -39,14 +39,14 @@ def test_the_mean_moves_and_the_bounds_stay(tolerance, tmp_path):
     assert sv.verify_file(tmp_path / "out.parquet").ok
     after = pd.read_parquet(tmp_path / "out.parquet")["x"].to_numpy()
     own = float(np.nanmean(column))
-    assert float(np.nanmean(after)) == pytest.approx(float(plan.apply(value=own).secret), rel=1e-9)
+    assert float(np.nanmean(after)) == pytest.approx(float(plan.apply(value=own).secret), rel=2.0**-23)
     assert np.nanmin(after) >= 0
     assert np.nanmax(after) <= 100
     finite = np.isfinite(column)
-    # all rows move the same way, in order, and the odds by one factor
+    # all rows move the same way, and the odds by one factor, up to the blur of 5 x 2^-23 of a value
     before, moved = column[finite] / 100, after[finite] / 100
     factors = moved / (1 - moved) * (1 - before) / before
-    assert np.ptp(factors) <= 1e-6 * factors.mean()
+    assert np.ptp(factors) <= 2 * 5 * 2.0**-23 / (1 - before.max()) * factors.mean()
     w1 = float(np.abs(after[finite] - column[finite]).mean())
     assert w1 == pytest.approx(abs(float(np.nanmean(after)) - own), rel=1e-6)
     stated = plan.to_json()["distortion_absolute"]

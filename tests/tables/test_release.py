@@ -86,10 +86,12 @@ def test_the_released_statistic_is_the_plans_and_the_structure_stays(name, secre
         values = draw(name, rng)
         done = sv.release(plan, values, accept=["bounds"], details=True)
         wanted = float(plan.apply(**done.record["estimates"]["parameters"]).secret)
-        assert own(secret, done.table) == pytest.approx(wanted, rel=1e-9)
+        near = 1e-9 if plan.mode == "shift" else 1e-6  # a stretched column is blurred beyond its seventh digit
+        assert own(secret, done.table) == pytest.approx(wanted, rel=near)
         assert done.record["estimates"]["secret"] == pytest.approx(own(secret, values), rel=1e-12)
         order = np.argsort(values)
-        assert np.all(np.diff(done.table[order]) >= 0), "an affine map keeps the order"
+        least = 0 if plan.mode == "shift" else -2e-6 * np.abs(done.table).max()
+        assert np.all(np.diff(done.table[order]) >= least), "an affine map keeps the order"
         if known is not None and known.minimum is not None:
             assert done.table.min() >= known.minimum
             with_bound = np.concatenate([[known.minimum], values])
@@ -115,7 +117,7 @@ def test_two_tables_in_one_bin_that_differ_by_a_factor_give_the_same_release(sec
     unit = float(plan.problem.secret_of({"scale": 1.0}))
     low = 10 + plan.bin * np.random.default_rng(seed + 1).integers(1, int(80 / plan.bin))
     one, two = (shape / own(secret, shape) * unit * (low + plan.bin * part) for part in (share, other))
-    assert np.allclose(sv.release(plan, one), sv.release(plan, two), rtol=1e-9, atol=0)
+    assert np.allclose(sv.release(plan, one), sv.release(plan, two), rtol=2e-6, atol=0)  # each is blurred by itself
 
 
 @cache
@@ -144,7 +146,7 @@ def test_two_tables_on_one_line_of_parameters_give_the_same_release(seed, share,
         one, two = (sv.release(plan, table, accept=["bounds"]) for table in tables)
     except sv.ColumnError:
         return  # the line left the prior
-    assert np.allclose(one, two, rtol=1e-9, atol=1e-7)
+    assert np.allclose(one, two, rtol=2e-6, atol=2e-6 * max(np.abs(table).max() for table in tables))
 
 
 def test_the_best_guess_from_a_released_table_is_as_good_as_the_plan_says():

@@ -17,7 +17,12 @@ from statveil.problem.location_scale import LocationScale
 from statveil.problem.problem import Problem
 from statveil.problem.structure import Structure
 
-__all__ = ["MODES", "Continuous", "Mode", "Redrawn", "known_point", "mode_of"]
+__all__ = ["BLUR", "MODES", "SEVEN_DIGITS", "Continuous", "Mode", "Redrawn", "known_point", "mode_of"]
+
+BLUR = 2.0**-23
+"""Of a value: the widest cell of a 32-bit float, for a value at the lower end of its octave."""
+SEVEN_DIGITS = 8 * BLUR
+"""Of a value: more than any blurred one is moved by, which is less than five times the blur."""
 
 MODES: dict[str, Mode] = {}
 """Every mode by name; filled when the files of ``statveil/modes`` are loaded."""
@@ -84,6 +89,11 @@ class Mode(ABC):
     but: ClassVar[str] = ""
     """What takes away from the guarantee, said where the guarantee is said."""
 
+    @property
+    def blurs(self) -> bool:
+        """Whether every value is first moved by about 2^-23 of itself, so that no fine lattice tells the factor."""
+        return self.continuous and (self.stretches or self.bends)
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "name" in cls.__dict__:
@@ -119,7 +129,8 @@ class Continuous(Mode):
     continuous: ClassVar[bool] = True
 
     def slack(self, problem: Problem, rows: int, largest: float) -> float:
-        return 2.0**-23 * largest  # 32-bit originals were smeared over their cells
+        # 32-bit originals were smeared over their cells, and all values of a stretched column were blurred
+        return (SEVEN_DIGITS if self.blurs else BLUR) * largest
 
     def treats(self, problem: Problem, kind: str, moved: Moved) -> bool:
         return isinstance(problem.family, LocationScale) and kind == "free" and self.goes(problem.family, moved)

@@ -145,7 +145,7 @@ def prepare(
         spread = plan.problem.secret.anchor.per_shift == 0
         centre = plan.problem.secret.anchor.centre(measured) if spread else 0.0
         applied = _apply(plan, column, params, chosen)
-        check_resolution(plan, column, measured, applied)
+        check_resolution(plan, column, measured, statistic, applied)
         found = verifier.check_undeclared(column, accepted, params)
         numbers = _numbers(measured, statistic, verifier)
         found += _refused(column, accepted, [*_few_rows(plan, measured.rows), *related(numbers)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from statveil.errors import ColumnError, ProblemError
+from statveil.modes.mode import SEVEN_DIGITS
 from statveil.planning import Applied, Plan
 from statveil.problem.prior import Box
 from statveil.tables.measure import Measured
@@ -36,13 +37,14 @@ def _least(plan: Plan) -> float:
     return min((abs(axis.low) for axis in plan.problem.beliefs), default=0.0) if isinstance(prior, Box) else 0.0
 
 
-def check_resolution(plan: Plan, column: str, measured: Measured, applied: Applied) -> None:
+def check_resolution(plan: Plan, column: str, measured: Measured, statistic: float, applied: Applied) -> None:
     """An error where the release would be another one than the plan's, or its rows would become one number."""
     if grain_of(plan) > _FINEST * plan.problem.within(_least(plan)):
         raise ProblemError(
             f"the prior reaches so far from 0 beside the tolerance {plan.problem.closeness} that 64-bit numbers "
             "cannot hold the release; state a narrower prior, a larger tolerance, or measure from a public offset."
         )
+    _check_blur(plan, column, measured, statistic)
     secret = float(applied.secret) / (plan.problem.secret.times_mean or 1.0)
     places = () if plan.problem.family.shapeless else applied.released.values()
     moved = max(abs(secret), *(abs(float(value)) for value in places), 0.0)
@@ -51,4 +53,18 @@ def check_resolution(plan: Plan, column: str, measured: Measured, applied: Appli
         raise ColumnError(
             f"column {column!r} would be moved so far that 64-bit numbers can no longer tell its rows apart; state a "
             "narrower prior, or ask for a larger risk."
+        )
+
+
+def _check_blur(plan: Plan, column: str, measured: Measured, statistic: float) -> None:
+    """An error where the seventh digit of a stretched column's values counts beside the tolerance."""
+    if not plan.release_mode.blurs:
+        return
+    spread = plan.problem.secret.anchor.per_shift == 0
+    size = max(abs(statistic), abs(measured.mean) if spread else 0.0)
+    if SEVEN_DIGITS * size > plan.problem.within(statistic):
+        raise ColumnError(
+            f"column {column!r} would be stretched, and a stretched column keeps seven digits; its values lie so far "
+            f"from 0 beside the tolerance {plan.problem.closeness} that this is too few. State a larger tolerance, or "
+            "measure from a public offset."
         )

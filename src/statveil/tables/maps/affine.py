@@ -12,11 +12,12 @@ from statveil.planning import Plan
 from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.location_scale import LocationScale
 from statveil.tables.blocks import Array
+from statveil.tables.maps.blur import blurred
 from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.maps.keyed import uniform_of
 
-__all__ = ["Affine", "Quiet", "largest_secret", "prepare", "smeared"]
+__all__ = ["Affine", "Quiet", "largest_factor", "largest_secret", "prepare", "smeared"]
 
 _MOVED, _STRETCHED = 49, 36  # significant bits that are released of 53
 
@@ -82,7 +83,7 @@ def smeared(values: Array, seed: int, *, fixed: float | None) -> Array:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Affine(ColumnMap):
-    """The map with its private coefficients; ``seed`` where 32-bit floats are smeared first."""
+    """The map with its private coefficients; ``seed`` where 32-bit floats are smeared first, or all values blurred."""
 
     pivot: float
     factor: float
@@ -90,9 +91,10 @@ class Affine(ColumnMap):
     quiet: Quiet
     fixed: float | None = None
     seed: int | None = None
+    blur: bool = False
 
     def block(self, values: Array, index: int) -> Array:
-        start = values if self.seed is None else smeared(values, self.seed, fixed=self.fixed)
+        start = values if self.seed is None else self._spread(values, self.seed)
         with np.errstate(over="ignore", invalid="ignore"):
             moved = start - self.pivot
             moved *= self.factor
@@ -100,6 +102,11 @@ class Affine(ColumnMap):
             moved += self.target
         finite = np.isfinite(values)
         return moved if finite.all() else np.where(finite, moved, values)
+
+    def _spread(self, values: Array, seed: int) -> Array:
+        if not self.blur:
+            return smeared(values, seed, fixed=self.fixed)
+        return blurred(values, seed, held=() if self.fixed is None else (self.fixed,))
 
     def coefficients(self) -> dict[str, Any]:
         return {
@@ -110,6 +117,7 @@ class Affine(ColumnMap):
             "bits": self.quiet.bits,
             "grain": self.quiet.grain,
             "smeared": self.seed is not None,
+            "blurred": self.seed is not None and self.blur,
         }
 
 
@@ -140,13 +148,21 @@ def prepare(job: Job) -> Affine:
         )
     quiet = Quiet.of(
         reach=_reach(plan, job) if about is None else abs(about),
-        factor=_largest_factor(plan, about) if mode.stretches else 1.0,
+        factor=largest_factor(plan, about) if mode.stretches else 1.0,
         stretched=mode.stretches,
     )
-    return Affine(pivot=pivot, factor=factor, target=target, quiet=quiet, fixed=about, seed=job.smear_seed)
+    return Affine(
+        pivot=pivot,
+        factor=factor,
+        target=target,
+        quiet=quiet,
+        fixed=about,
+        seed=job.smear_seed,
+        blur=mode.blurs,
+    )
 
 
-def _largest_factor(plan: Plan, about: float | None) -> float:
+def largest_factor(plan: Plan, about: float | None) -> float:
     """By how much the column can be stretched at most, which the plan alone says."""
     family = plan.problem.family
     if isinstance(family, AnyShape):

@@ -11,7 +11,8 @@ import numpy as np
 
 from statveil.errors import ColumnError
 from statveil.tables.blocks import Array, Blocks
-from statveil.tables.maps.affine import Quiet, smeared
+from statveil.tables.maps.affine import Quiet
+from statveil.tables.maps.blur import blurred
 from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap
 
@@ -30,7 +31,7 @@ def moved_odds(share: Array, ratio: float) -> Array:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Odds(ColumnMap):
-    """The map with its private coefficient; ``seed`` where 32-bit floats are smeared first."""
+    """The map with its private coefficient; ``seed`` where values are blurred first."""
 
     low: float
     high: float
@@ -39,7 +40,7 @@ class Odds(ColumnMap):
     seed: int | None = None
 
     def block(self, values: Array, index: int) -> Array:
-        start = values if self.seed is None else smeared(values, self.seed, fixed=None)
+        start = values if self.seed is None else blurred(values, self.seed, held=(self.low, self.high))
         width = self.high - self.low
         with np.errstate(over="ignore", invalid="ignore"):
             share = np.clip((start - self.low) / width, 0.0, 1.0)
@@ -48,7 +49,7 @@ class Odds(ColumnMap):
         return np.where(np.isfinite(values) & ~at_bound, moved, values)
 
     def coefficients(self) -> dict[str, Any]:
-        return {"odds": self.ratio, "low": self.low, "high": self.high, "smeared": self.seed is not None}
+        return {"odds": self.ratio, "low": self.low, "high": self.high, "blurred": self.seed is not None}
 
 
 def solved(mean_of: Callable[[float], tuple[float, float]], target: float) -> float:

@@ -1,0 +1,40 @@
+"""Every value of a stretched column loses what lies beyond its seventh digit, so that no lattice tells the factor."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from statveil.modes.mode import BLUR
+from statveil.tables.blocks import Array
+from statveil.tables.maps.keyed import normal_of
+
+__all__ = ["blurred"]
+
+
+def blurred(values: Array, seed: int, *, held: tuple[float, ...] = ()) -> Array:
+    """Every value moved by about one cell of a 32-bit float, as a normal variable is.
+
+    A stretched column keeps 36 bits, so 32-bit floats times any constant (pounds as kilograms, worked out in 64 bits)
+    would keep a lattice of 24 bits, whose width tells the factor. Nothing in such a column says that it is one, so all
+    of them lose what lies beyond the seventh digit. A normal variable as wide as the widest cell leaves less than
+    1e-6 of the lattice's wave: the transform of the sum of eight uniform bytes, sinc(256 / 209)^8, is 7e-7 there, and
+    less at every multiple.
+
+    Copies of one value stay copies. Values that are ``held`` (the fixed point, bounds) stay, and nothing crosses them:
+    what would is mirrored. No value changes its sign.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        moved = normal_of(values, seed)
+        moved *= BLUR
+        moved *= values
+        moved += values
+        for point in held:
+            crossed = (moved > point) != (values > point)
+            crossed |= values == point
+            if crossed.any():
+                mirrored = 2 * point - moved[crossed]
+                within = values[crossed] != point
+                for other in held:  # which may lie closer than a blur
+                    within &= (mirrored > other) == (values[crossed] > other)
+                moved[crossed] = np.where(within, mirrored, values[crossed])
+    return moved
