@@ -116,21 +116,21 @@ def _drawn_from(view: View, family: LocationScale) -> dict[str, float] | None:
     return params | dict(zip(box.free, found.tolist(), strict=True))
 
 
-_last: tuple[View, int, Inversion | None] | None = None
+_last: tuple[View, Inversion | None] | None = None
 
 
-def inverted(view: View, nodes: int = _NODES) -> Inversion | None:
+def inverted(view: View) -> Inversion | None:
     """All originals that the mechanism maps to this release; ``None`` where the release fits no bin.
 
     Every attacker asks for it, so the last answer is kept.
     """
     global _last
-    if _last is None or _last[0] is not view or _last[1] != nodes:
-        _last = view, nodes, _inverted(view, nodes)
-    return _last[2]
+    if _last is None or _last[0] is not view:
+        _last = view, _inverted(view)
+    return _last[1]
 
 
-def _inverted(view: View, nodes: int) -> Inversion | None:
+def _inverted(view: View) -> Inversion | None:
     plan, problem = view.plan, view.plan.problem
     try:
         found = {name: np.atleast_1d(np.float64(value)) for name, value in _released(view).items()}
@@ -140,7 +140,7 @@ def _inverted(view: View, nodes: int) -> Inversion | None:
         return None
     support = problem.prior.support(problem.family)
     try:
-        fibre = plan.mechanism.fibre(released, support, nodes)
+        fibre = plan.mechanism.fibre(released, support, _NODES)
     except (ValueError, StatveilError):
         return None
     open_ = fibre.weight[0] > 0  # the others only fill the row

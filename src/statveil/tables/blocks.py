@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-import numpy as np
-
 from statveil.numeric import Array
 
-__all__ = ["BLOCK", "Array", "Blocks", "blocks_of", "in_blocks", "reblocked"]
+__all__ = ["BLOCK", "Array", "Blocks", "blocks_of", "in_blocks"]
 
 BLOCK = 65_536
 """Rows of every block but the last. Seeded maps draw per block, so this number is part of what a seed means."""
@@ -40,16 +38,6 @@ def in_blocks(chunks: Iterable[tuple[Tag, Chunk]]) -> Iterator[list[tuple[Tag, C
             size += len(chunk) - start
     if size:
         yield held
-
-
-def reblocked(chunks: Iterable[Array]) -> Iterator[Array]:
-    """Arrays of any length as arrays of ``BLOCK`` rows and one shorter last one.
-
-    >>> [len(block) for block in reblocked([np.zeros(70_000), np.zeros(0), np.zeros(61_073)])]
-    [65536, 65536, 1]
-    """
-    for pieces in in_blocks((None, chunk) for chunk in chunks):
-        yield pieces[0][1] if len(pieces) == 1 else np.concatenate([piece for _, piece in pieces])
 
 
 def blocks_of(values: Array) -> Blocks:

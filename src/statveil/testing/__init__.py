@@ -1,4 +1,4 @@
-"""Public conformance checks: run them on a family, secret, mechanism, mode or attacker of your own before you trust it.
+"""Public conformance checks: run them on a family, secret, mechanism, mode, attacker or engine of your own.
 
     from statveil.testing import check_family
     check_family(MyFamily())
@@ -14,6 +14,7 @@ from statveil.testing.families import check_family, family_checks
 from statveil.testing.mechanisms import check_mechanism
 from statveil.testing.modes import check_mode
 from statveil.testing.secrets import check_secret
+from statveil.testing.sources import check_source
 
 __all__ = [
     "Attacked",
@@ -23,6 +24,7 @@ __all__ = [
     "check_mechanism",
     "check_mode",
     "check_secret",
+    "check_source",
     "family_checks",
     "registered_families",
     "typical_secrets",

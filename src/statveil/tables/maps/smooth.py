@@ -43,27 +43,26 @@ _FEWEST = 16  # rows beyond the outermost level, so that no number of the shape 
 class Shape:
     """A quantile function that is straight between the levels 2**-j and 1 - 2**-j, j = 1, ..., ``halvings``.
 
+    Values start at 0, where the lower tail ends.
+
     Parameters
     ----------
     halvings
         Of either tail.
-    bounded
-        Whether values start at 0. Then the lower tail ends there; else it goes on like the upper one.
     start, rises
         The value at the lowest level, and how much it grows from each level to the next.
     """
 
     halvings: int
-    bounded: bool
     start: float
     rises: Array
 
     def __call__(self, levels: Array) -> Array:
         """The quantiles."""
-        place, starts = _places(levels, self.halvings, bounded=self.bounded)
+        place, starts = _places(levels, self.halvings)
         heights = self.start + np.cumsum(self.rises) - self.rises
         values: Array = np.interp(place, starts, heights) + self.rises[-1] * np.maximum(place - starts[-1], 0.0)
-        return values if self.bounded else values + self.rises[0] * np.minimum(place - starts[0], 0.0)
+        return values
 
     def drawn_to(self, centre: float, factor: float) -> Shape:
         """The shape with all values closer to the centre, which takes back how much wider a blur made it."""
@@ -71,29 +70,27 @@ class Shape:
         return replace(self, start=start, rises=max(factor, 1e-6) * self.rises)
 
 
-def _places(levels: Array, halvings: int, *, bounded: bool) -> tuple[Array, Array]:
+def _places(levels: Array, halvings: int) -> tuple[Array, Array]:
     """The levels counted in halvings from the middle, and where the stretches start on that scale."""
     upper = -np.log2(2 * np.minimum(1 - levels, 0.5))
-    if bounded:  # straight in the level itself: the lowest stretch ends at level 0
-        ends = np.concatenate([[0.0], 2.0 ** -np.arange(halvings, 0.0, -1.0)])
-        lower = np.interp(levels, ends, np.arange(-halvings, 1.0))
-    else:
-        lower = np.log2(2 * np.minimum(levels, 0.5))
-    return np.where(levels < 0.5, lower, upper), np.arange(1.0 - halvings - bounded, halvings)
+    # straight in the level itself: the lowest stretch ends at level 0
+    ends = np.concatenate([[0.0], 2.0 ** -np.arange(halvings, 0.0, -1.0)])
+    lower = np.interp(levels, ends, np.arange(-halvings, 1.0))
+    return np.where(levels < 0.5, lower, upper), np.arange(-float(halvings), halvings)
 
 
-def _fitted(blocks: Blocks, ranks: Rank, *, rows: int, bounded: bool) -> Shape:
+def _fitted(blocks: Blocks, ranks: Rank, *, rows: int) -> Shape:
     """The shape nearest to the sorted rows in mean square."""
     from scipy.optimize import nnls  # slow to import, and only this map needs it
 
     halvings = max(2, math.floor(math.log2(rows / _FEWEST)))
-    stretches = 2 * halvings - (not bounded)
+    stretches = 2 * halvings
     # For each stretch: rows, how far they are along it, its square, their values, and values times how far. Plain sums
     # rather than matrix products, whose last bits may depend on the number of threads.
     sums = np.zeros((5, stretches))
     for index, values in enumerate(blocks()):
         finite = np.isfinite(values)
-        place, starts = _places(ranks.block(values, index)[finite], halvings, bounded=bounded)
+        place, starts = _places(ranks.block(values, index)[finite], halvings)
         stretch = np.clip(np.floor(place - starts[0]), 0, stretches - 1).astype(np.int64)
         along, value = place - starts[stretch], values[finite]
         weights = (np.ones(len(value)), along, along * along, value, along * value)
@@ -105,20 +102,16 @@ def _fitted(blocks: Blocks, ranks: Rank, *, rows: int, bounded: bool) -> Shape:
         products += count * np.outer(before, before) + square * np.outer(own, own)
         products += part * (np.outer(before, own) + np.outer(own, before))
         moments += value_sum * before + part_sum * own
-    middle = 0.0 if bounded else moments[0] / rows
-    moments -= middle * products[0]
-    signs = np.ones(size)
-    signs[0] = 1.0 if bounded else -1.0  # about its mean, an open shape starts below 0
     # Least squares from the sums of products: a root of their matrix takes the place of the rows.
-    powers, axes = np.linalg.eigh(products * np.outer(signs, signs))
+    powers, axes = np.linalg.eigh(products)
     usable = powers > 1e-12 * powers[-1]
     roots, axes = np.sqrt(powers[usable]), axes[:, usable].T
     scale = float(np.abs(moments).max()) or 1.0
-    found, _ = nnls(roots[:, None] * axes, axes @ (signs * moments / scale) / roots)
-    found *= signs * scale
+    found, _ = nnls(roots[:, None] * axes, axes @ (moments / scale) / roots)
+    found *= scale
     # On a level stretch many rows would have one value and step at one factor: at least a millionth of a slope.
-    rises = np.maximum(found[1:], 1e-6 * max(float(found[1:].sum()), abs(float(found[0])), abs(middle)) / size)
-    return Shape(halvings=halvings, bounded=bounded, start=middle + float(found[0]), rises=rises)
+    rises = np.maximum(found[1:], 1e-6 * max(float(found[1:].sum()), float(found[0])) / size)
+    return Shape(halvings=halvings, start=float(found[0]), rises=rises)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -138,22 +131,17 @@ class Smooth(ColumnMap):
         return np.where(kept, values, self.ranks.block(np.where(kept, np.nan, values), index))
 
     def coefficients(self) -> dict[str, Any]:
-        return {
-            "a" if self.shape.bounded else "b": self.coefficient,
-            "start": self.shape.start,
-            "rises": self.shape.rises.tolist(),
-        }
+        return {"a": self.coefficient, "start": self.shape.start, "rises": self.shape.rises.tolist()}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Column:
-    """The rows that move, counted in steps from the bound (or the offset), with the totals that one pass gives."""
+    """The rows that move, counted in steps from the bound, with the totals that one pass gives."""
 
     blocks: Blocks
     origin: float
     sign: int
     step: float | None
-    bounded: bool
     first: int
     """The first place from the bound that is no atom."""
     atoms: tuple[float, ...]
@@ -182,7 +170,7 @@ class _Column:
             noise, chance = draws.standard_normal(len(rows)), draws.random(len(rows))
             for atom, share in self.fill:
                 rows = np.where(among(values, (atom,), self.step) & (chance < share), self.steps(values), rows)
-            yield np.abs(rows + width * noise) if self.bounded else rows + width * noise
+            yield np.abs(rows + width * noise)
 
     def measured(self) -> _Column:
         """The same column with its totals."""
@@ -199,7 +187,7 @@ class _Column:
                 beside += [(np.abs(known - place) == 1).sum() / 2 for place in places]
             if not len(known):
                 continue
-            if self.bounded and known.min() < 0:
+            if known.min() < 0:
                 raise beyond_bound()
             # block by block, as the squares of large values would swallow the variance
             own, before = float(known.mean()), rows
@@ -212,7 +200,7 @@ class _Column:
         fill = [
             (atom, share)
             for atom, place, share in zip(self.atoms, places, shares, strict=True)
-            if share and (place > self.first or not self.bounded)
+            if share and place > self.first
         ]
         return replace(self, rows=rows, finite=finite, mean=mean, variance=squares / rows, kept=kept, fill=tuple(fill))
 
@@ -234,23 +222,21 @@ def _drawn(shape: Shape, *, rows: int, seed: int) -> Callable[[int], Array]:
 def prepare_smooth(
     blocks: Blocks,
     *,
-    about: float | None,
+    about: float,
     step: float | None,
     mean: float,
     atoms: tuple[float, ...],
     seed: int,
     heaps: tuple[float, ...] = (),
-    offset: float = 0.0,
 ) -> Smooth:
-    """The map that draws the column anew from its smoothed shape, scaled from a bound (or shifted) to a mean.
+    """The map that draws the column anew from its smoothed shape, scaled from a bound to a mean.
 
     Parameters
     ----------
     blocks
         The column, already verified. Rows that are not finite do not count.
     about
-        The declared bound: a minimum if the released mean is not below it, else a maximum. Without one the shape is
-        shifted.
+        The declared bound: a minimum if the released mean is not below it, else a maximum.
     step
         Of the lattice, from ``about``; the mean is then met to half a step divided by the rows, else exactly.
     mean
@@ -262,53 +248,47 @@ def prepare_smooth(
         128 secret bits.
     heaps
         Declared favourite multiples. The longest period sets the blur, so it should be well below the mean.
-    offset
-        Where the lattice lies, if there is no bound.
 
     Raises
     ------
     ColumnError
         No row that may move, or a mean that the column cannot be given.
     """
-    bounded = about is not None
-    start = offset if about is None else about
-    sign = 1 if mean >= start or not bounded else -1
-    first = first_free(atoms, about=start, step=step, sign=sign) if bounded and step is not None else 0
-    column = _Column(blocks=blocks, origin=start, sign=sign, step=step, bounded=bounded, first=first, atoms=atoms)
-    column = column.measured()
+    sign = 1 if mean >= about else -1
+    first = 0 if step is None else first_free(atoms, about=about, step=step, sign=sign)
+    column = _Column(blocks=blocks, origin=about, sign=sign, step=step, first=first, atoms=atoms).measured()
 
     target = column.finite * float(column.steps(np.array([mean]))[0]) - column.kept
     wanted = math.floor(target + 0.5)
-    if not abs(target) < _LARGEST or (bounded and (wanted < column.rows * first if step else target < 0)):
+    if not abs(target) < _LARGEST or (wanted < column.rows * first if step else target < 0):
         raise cannot_reach()
-    if bounded and target > 0 and column.mean == 0:
+    if target > 0 and column.mean == 0:
         raise cannot_reach()  # every row is at the bound: there is no shape to scale
 
     period = max((*heaps, step or 0.0)) / (step or 1.0)
     width = _WIDTH * period
-    if bounded:
-        # In proportion to the column, so that it tells nothing of its scale: period and released mean are public. Wider
-        # than the mean there would be no shape left.
-        released_mean = target / column.rows
-        width = column.mean * (width / released_mean if width < released_mean else 1.0 if width else 0.0)
+    # In proportion to the column, so that it tells nothing of its scale: period and released mean are public. Wider
+    # than the mean there would be no shape left.
+    released_mean = target / column.rows
+    width = column.mean * (width / released_mean if width < released_mean else 1.0 if width else 0.0)
 
     def blurred() -> Iterator[Array]:
         return column.blurred(width, seed)
 
     levels = prepare_rank(blurred, quantile=lambda levels: levels, seed=seed)
-    shape = _fitted(blurred, levels, rows=int(levels.starts[-1]), bounded=bounded)
+    shape = _fitted(blurred, levels, rows=int(levels.starts[-1]))
     if width:
         shape = shape.drawn_to(column.mean, math.sqrt(column.variance / (column.variance + width**2)))
     del levels
 
     block = _drawn(shape, rows=column.rows, seed=seed)
     numbers = range(-(-column.rows // BLOCK))
-    floors = Floors(lift=0.5, shift=not bounded, least=float(first) if bounded else -math.inf)
+    floors = Floors(lift=0.5, least=float(first))
     weight = math.fsum(float(block(number).sum()) for number in numbers)
-    if bounded and (wanted == column.rows * first if step else target == 0):
+    if wanted == column.rows * first if step else target == 0:
         coefficient = 0.0
     elif step is None:
-        coefficient = target / weight if bounded else (target - weight) / column.rows
+        coefficient = target / weight
     else:
         coefficient = exact_total(
             lambda: (block(number) for number in numbers), floors, wanted=wanted, rows=column.rows, weight=weight
@@ -318,8 +298,8 @@ def prepare_smooth(
         """Of a block of ranks, told by its first (i - 1/2) / n."""
         values = block(round(float(ranks[0]) * column.rows - 0.5) // BLOCK)
         if step is None:
-            return start + sign * (values * coefficient if bounded else values + coefficient)
-        return on_lattice(sign * np.floor(floors.numbers(values, coefficient)), step, start)
+            return about + sign * values * coefficient
+        return on_lattice(sign * np.floor(floors.numbers(values, coefficient)), step, about)
 
     ranked = prepare_rank(column.parts, quantile=released, seed=seed)
     return Smooth(ranks=ranked, atoms=atoms, step=step, coefficient=coefficient, shape=shape)

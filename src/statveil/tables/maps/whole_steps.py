@@ -34,22 +34,21 @@ _DEVIATIONS = 4.0  # so far around the expected coefficient single rows are list
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Floors:
-    """Rows t that are released as floor(a t + lift), or floor(t + a + lift): more units as the coefficient a grows.
+    """Rows t that are released as floor(a t + lift): more units as the coefficient a grows.
 
     No row goes below ``least``.
     """
 
     lift: float = 0.0
-    shift: bool = False
     least: float = -math.inf
 
     def numbers(self, rows: Array, coefficient: float) -> Array:
         """What is cut to whole units."""
-        return np.maximum((rows + coefficient if self.shift else rows * coefficient) + self.lift, self.least)
+        return np.maximum(rows * coefficient + self.lift, self.least)
 
     def when(self, rows: Array, units: Array) -> Array:
         """The coefficient from which on a row has so many units."""
-        return units - self.lift - rows if self.shift else (units - self.lift) / rows
+        return (units - self.lift) / rows
 
     def steps(self, rows: Array, low: float, high: float) -> tuple[int, Array]:
         """Units of all rows at ``low``, and every coefficient up to ``high`` at which a row gets one more."""
@@ -74,15 +73,13 @@ def exact_total(
     Parameters
     ----------
     parts
-        Starts a pass over the rows, each at least 0 if they are scaled.
+        Starts a pass over the rows, each at least 0.
     wanted, rows, weight
         Total of the released units; number and sum of the rows.
     """
-    slope = float(rows) if floors.shift else weight
-    expected = (wanted + rows * (0.5 - floors.lift) - (weight if floors.shift else 0.0)) / slope
-    margin = _DEVIATIONS * (math.sqrt(rows) + 1.0) / slope
-    least = -math.inf if floors.shift else 0.0
-    below, above = least, math.inf  # known to be too low, too high (or just right)
+    expected = (wanted + rows * (0.5 - floors.lift)) / weight
+    margin = _DEVIATIONS * (math.sqrt(rows) + 1.0) / weight
+    below, above = 0.0, math.inf  # known to be too low, too high (or just right)
     for attempt in range(_PASSES):
         low, high = max(expected - margin, below), min(expected + margin, above)
         counted = [floors.steps(part, low, high) for part in parts()]
@@ -94,9 +91,9 @@ def exact_total(
             # then one unit off, which is still the nearest that one factor reaches.
             return float(0.5 * (ends[missing] + ends[missing + 1]))
         if missing < 0:
-            above, expected = low, low + missing / slope
+            above, expected = low, low + missing / weight
         else:
-            below, expected = high, high + (missing - len(listed)) / slope
+            below, expected = high, high + (missing - len(listed)) / weight
         if not below < expected < above or (attempt >= 4 and math.isfinite(above - below)):
             expected = 0.5 * (below + above)  # near the bound the rows step up unevenly
     raise cannot_reach()
