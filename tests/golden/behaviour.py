@@ -194,6 +194,16 @@ def release_plans() -> dict[str, sv.Plan]:
             sv.Problem(secret=sv.Mean(), prior=(20, 80), tolerance=1, known=sv.Structure(minimum=0, maximum=100)),
             max_risk=0.2,
         ),
+        "model": sv.plan(
+            sv.Problem(
+                secret=sv.Mean(),
+                prior=(50, 200),
+                tolerance=1,
+                known=sv.Structure(minimum=0, step=1, heaps=(5,)),
+                shape="quantiles(0=0,0.001=76,0.02=85,0.5=103,0.98=121,1=131)",
+            ),
+            max_risk=0.2,
+        ),
         "lattice": located(0, 200, step=1),
         "unit": counted(sv.Poisson(), 2, 30),
         "urn": counted(sv.Geometric(), 0.05, 0.5),
@@ -216,7 +226,7 @@ def column(name: str) -> list[Any]:
         "category": lambda: rng.choice(["red", "green", "blue"], ROWS, p=[0.55, 0.3, 0.15]),
         "lattice": lambda: np.rint(rng.normal(103, 9, ROWS)).astype(np.int64),
     }
-    made |= dict.fromkeys(("jitter", "smooth"), made["lattice"])
+    made |= dict.fromkeys(("jitter", "smooth", "model"), made["lattice"])
     listed: list[Any] = made.get(name, lambda: rng.normal(103, 9, ROWS))().tolist()
     return listed
 

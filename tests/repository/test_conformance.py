@@ -240,6 +240,16 @@ MODE_CASES = {
         },
         _numbers(lambda rng: np.where(rng.random(500) < 0.5, rng.uniform(5, 30, 500), rng.uniform(55, 90, 500))),
     ),
+    "model": (
+        {
+            "prior": (20, 80),
+            "secret": sv.Quantile(0.9),
+            "tolerance": 2.0,
+            "known": sv.Structure(minimum=0, step=1.0),
+            "shape": "gamma(2)",
+        },
+        _numbers(lambda rng: np.round(rng.gamma(3.0, 10.0, 500))),
+    ),
     "scale": (
         {"family": sv.Exponential(), "prior": sv.Box(scale=(1, 20)), "secret": sv.Mean(), "tolerance": 0.3},
         _numbers(lambda rng: rng.exponential(7.0, 500)),
