@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import platform
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -212,12 +213,18 @@ def _assumptions(plan: Plan, shuffled: bool) -> list[str]:
     return [*lines, *plan.problem.family.assumes(), *mode.assumes(plan.problem)]
 
 
+@cache
+def _own_version() -> str:
+    """Read from the files of the installation, which takes a millisecond."""
+    return version("statveil")
+
+
 def _versions() -> dict[str, str]:
     import numpy
     import polars
 
     return {
-        "statveil": version("statveil"),
+        "statveil": _own_version(),
         "python": platform.python_version(),
         "numpy": numpy.__version__,
         "polars": polars.__version__,
