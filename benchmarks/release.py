@@ -22,9 +22,13 @@ if what != "copy":
     import statveil as sv
     from statveil.tables import release_file as module
     from statveil.tables.inspection import inspect
-    secret = sv.Mean() if what == "mean" else sv.Std() if what == "std" else sv.Quantile(0.95)
-    problem = sv.Problem(family=sv.Gaussian(), prior=sv.Box(mu=(0, 300), sigma=(5, 200)), secret=secret, tolerance=1.0)
-    plan = sv.plan(problem, max_risk=0.2)
+    secret = {"std": sv.Std(), "quantile": sv.Quantile(0.95)}.get(what, sv.Mean())
+    asked = {"family": sv.Gaussian(), "prior": sv.Box(mu=(0, 300), sigma=(5, 200)), "tolerance": 1.0}
+    if what in ("shift", "scale", "model"):  # without a family
+        asked = {"prior": (50, 300), "tolerance": 1.0 if what == "shift" else sv.Relative(0.05)}
+        asked |= {} if what == "shift" else {"known": sv.Structure(minimum=0)}
+        asked |= {"shape": "catalogue"} if what == "model" else {}
+    plan = sv.plan(sv.Problem(secret=secret, **asked), max_risk=0.2)
     hashing = [0.0]
     plain = module.hash_file
     def timed(path):
@@ -41,6 +45,8 @@ if what == "copy":
 elif what == "inspect":
     inspect(source, column="latency")
 else:
+    import warnings
+    warnings.simplefilter("ignore")
     module.release_file(plan, source, target, column="latency", accept=["bounds"])
     apart = hashing[0]
 seconds = time.perf_counter() - began - apart
@@ -93,7 +99,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", default="5,15,50", help="millions of rows, separated by commas")
     sizes = [int(float(part) * 1e6) for part in parser.parse_args().rows.split(",")]
-    kinds = ("copy", "mean", "std", "quantile", "inspect")
+    kinds = ("copy", "shift", "scale", "mean", "std", "quantile", "model", "inspect")
     results: dict[str, list[dict[str, float]]] = {kind: [] for kind in kinds}
     print(f"{'rows':>12} {'what':<10} {'seconds':>8} {'x copy':>7} {'hashing':>8} {'peak GiB':>9}")
     with tempfile.TemporaryDirectory() as folder:

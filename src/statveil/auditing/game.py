@@ -56,6 +56,7 @@ def release_column(plan: Plan, column: Array, *, bits: int, seed: int) -> tuple[
         type=ColumnType(kind=kind, name=family.name, bits=bits),
         accept=tuple(LEAKS),
         secret_seed=seed,
+        trial=True,
     )
     parts = [prepared.column_map.block(block, index) for index, block in enumerate(blocks_of(column)())]
     return np.concatenate(parts), prepared

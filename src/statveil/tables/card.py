@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import platform
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -228,12 +229,18 @@ def _if_it_does(plan: Plan) -> str:
     )
 
 
+@cache
+def _own_version() -> str:
+    """Read from the files of the installation, which takes a millisecond."""
+    return version("statveil")
+
+
 def _versions() -> dict[str, str]:
     import numpy
     import polars
 
     return {
-        "statveil": version("statveil"),
+        "statveil": _own_version(),
         "python": platform.python_version(),
         "numpy": numpy.__version__,
         "polars": polars.__version__,

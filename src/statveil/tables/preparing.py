@@ -86,12 +86,14 @@ def prepare(
     secret_seed: int | None = None,
     beside: ReadBeside | None = None,
     shuffled: bool = False,
+    trial: bool = False,
 ) -> Prepared:
     """Measure and verify the column, and find the map that realises the plan on it.
 
     ``seed`` is for tests and is marked as such; ``secret_seed`` is that of an earlier release of the same column.
     ``beside`` reads the column with all others, which must not tell it;
-    ``shuffled`` says that the rows will be released in another order, so theirs does not matter.
+    ``shuffled`` says that the rows will be released in another order, so theirs does not matter;
+    ``trial`` that nobody is told what was found, as all of it is accepted: only what the map depends on is looked for.
     """
     accepted = check_accepted(accept)
     _check_options(plan, round_digits, seed)
@@ -146,9 +148,12 @@ def prepare(
         centre = plan.problem.secret.anchor.centre(measured) if spread else 0.0
         applied = _apply(plan, column, params, chosen)
         check_resolution(plan, column, measured, statistic, applied)
-        found = verifier.check_undeclared(column, accepted, params)
-        numbers = _numbers(measured, statistic, verifier)
-        found += _refused(column, accepted, [*_few_rows(plan, measured.rows), *related(numbers)])
+        if trial:
+            found = verifier.undeclared_step()
+        else:
+            found = verifier.check_undeclared(column, accepted, params)
+            numbers = _numbers(measured, statistic, verifier)
+            found += _refused(column, accepted, [*_few_rows(plan, measured.rows), *related(numbers)])
         offset = verifier.offset or 0.0
         # values on a lattice that was accepted are short for another reason, and stay on it
         smear = all(finding.name != "step" for finding in found)
@@ -172,7 +177,7 @@ def prepare(
         )
     facts = _facts(plan, measured, statistic, params, applied, column_map, found)
     told: tuple[str, ...] = ()
-    if rows_drawn and labels is None:
+    if rows_drawn and labels is None and not trial:
         change = measure_change(blocks, column_map)
         told = change.warnings(plan)
         facts |= {"measured": change.to_json(), "warnings": list(told)}

@@ -24,6 +24,7 @@ from statveil.tables.structure.findings import (
     Sampler,
     atom_findings,
     find_misfit,
+    find_step,
     find_structure,
     plain_number,
 )
@@ -156,6 +157,16 @@ class Verifier:
         alone = self.plan.problem.family.shapeless
         refuse_undeclared(column, accepted, found, self.known, f"{REDRAWN}, whatever it shows." if alone else "")
         return found
+
+    def undeclared_step(self) -> list[Finding]:
+        """The step alone of what :meth:`undeclared` finds: all that a map asks of it where everything is accepted."""
+        mode = self.plan.release_mode
+        if not mode.structure_shows or "step" in mode.harmless:
+            return []
+        sample = self.sampler.values
+        known = Structure(step=1.0) if mode.of_family else self.known
+        found = find_step(sample, bits=precision(sample, self.bits, ()))
+        return [finding for finding in found if not _declared(finding, known, ())]
 
     def undeclared(self, params: dict[str, float], found: list[Finding] | None = None) -> list[Finding]:
         """What would show in the release and was not declared; ``found`` is the sample's structure if it is known."""

@@ -21,7 +21,7 @@ from statveil.tables.structure.round_search import find_round
 from statveil.tables.structure.sampler import Sampler
 from statveil.tables.structure.transform_search import find_transform
 
-__all__ = ["Finding", "Sampler", "atom_findings", "find_misfit", "find_structure", "plain_number"]
+__all__ = ["Finding", "Sampler", "atom_findings", "find_misfit", "find_step", "find_structure", "plain_number"]
 
 Whole = NDArray[np.int64]
 
@@ -70,19 +70,15 @@ def find_structure(sample: Array, *, bits: int = 53) -> list[Finding]:
     'step=1'
     """
     values, counts = _distinct(sample)
-    rows = int(np.sum(counts))
-    if rows == 0:
+    if len(values) == 0:
         return []
-    lattice = find_lattice(values, rows, bits)
-    if lattice is not None and lattice.step < 16 * float(np.max(ulp(values[[0, -1]], bits))):
-        lattice = None  # the spacing of the floats themselves, which a map smears or rounds away
+    step, lattice = _stepped(values, counts, bits)
     if len(values) == 1:
-        few_decimals = lattice is not None and lattice.down <= 1e6
-        return [*(_step(lattice) if few_decimals else []), *(atom_findings(values) if rows > 1 else [])]
-    if lattice is None and bits > 24 and _bits(values, bits) > 24 and (binary := binary_step(values)) is not None:
-        return _step_of(binary)
+        return [*step, *(atom_findings(values) if counts[0] > 1 else [])]
     if lattice is not None:
-        return _on_lattice(values, counts, lattice)
+        return [*step, *_on_lattice(values, counts, lattice)]
+    if step:
+        return step
     used = _bits(values, bits)
     found, on = _off_lattice(values, counts, used)
     # Round values among the others are named already, and their squares are round as well.
@@ -93,6 +89,24 @@ def find_structure(sample: Array, *, bits: int = 53) -> list[Finding]:
     if used > 24 and not any(one.name == "transform" for one in found):
         found += _ratios(others)
     return found
+
+
+def find_step(sample: Array, *, bits: int = 53) -> list[Finding]:
+    """The step that :func:`find_structure` names, without the searches that take most of its time."""
+    values, counts = _distinct(sample)
+    return _stepped(values, counts, bits)[0] if len(values) else []
+
+
+def _stepped(values: Array, counts: Whole, bits: int) -> tuple[list[Finding], Lattice | None]:
+    """The step of the distinct values, and the lattice they are on where it is one of decimals or ratios."""
+    lattice = find_lattice(values, int(np.sum(counts)), bits)
+    if lattice is not None and lattice.step < 16 * float(np.max(ulp(values[[0, -1]], bits))):
+        lattice = None  # the spacing of the floats themselves, which a map smears or rounds away
+    if len(values) == 1:
+        return _step(lattice) if lattice is not None and lattice.down <= 1e6 else [], lattice
+    if lattice is None and bits > 24 and _bits(values, bits) > 24 and (binary := binary_step(values)) is not None:
+        return _step_of(binary), None
+    return [] if lattice is None else _step(lattice), lattice
 
 
 def find_misfit(sample: Array, pmf: Callable[[Array], Array]) -> list[Finding]:
@@ -149,7 +163,6 @@ def _on_lattice(values: Array, counts: Whole, lattice: Lattice) -> list[Finding]
     binary = lattice.down > 1 and float(lattice.down).hex().startswith("0x1.0000000000000p")
     coarser = (binary and significant_bits(values)) or (lattice.anchored and changing_step(lattice.index, counts))
     return [
-        *_step(lattice),
         *_heaps(lattice.times(period) for period in periods),
         *atom_findings(values[_most_frequent(atoms, counts)]),
         *(_digits(digits) if digits is not None else _coarser() if coarser else _rough() if rough else []),

@@ -74,18 +74,20 @@ def _is_ratio(values: Array, close: float = _CLOSE, largest: int = _LARGEST) -> 
 
 
 def _convergents(values: Array, close: float, largest: int) -> NDArray[np.bool_]:
-    rest = np.abs(values)
-    before, now = np.zeros(len(values)), np.ones(len(values))  # denominators of the last two convergents
     found = np.zeros(len(values), dtype=bool)
-    open_ = np.ones(len(values), dtype=bool)
+    open_ = np.arange(len(values))  # those whose denominators are still small
+    size: Array = np.abs(values)
+    rest = size
+    before, now = np.zeros_like(size), np.ones_like(size)  # denominators of the last two convergents
     for _ in range(20):
-        part = rest - np.floor(rest)
-        scaled = np.abs(values) * now
-        found |= open_ & (np.abs(scaled - np.rint(scaled)) <= close * scaled) & (np.rint(scaled) > 0) & (now <= largest)
-        rest = 1 / part
+        scaled = size * now
+        nearest = np.rint(scaled)
+        hit = (np.abs(scaled - nearest) <= close * scaled) & (nearest > 0)
+        found[open_[hit]] = True
+        rest = 1 / (rest - np.floor(rest))
         before, now = now, np.floor(rest) * now + before
-        open_ &= np.isfinite(now) & (now <= largest)
-        if not open_.any():
+        left = ~hit & (now <= largest)
+        if not left.any():
             break
-        now, rest = np.where(open_, now, 1.0), np.where(open_, rest, 1.5)
+        open_, size, rest, before, now = open_[left], size[left], rest[left], before[left], now[left]
     return found

@@ -118,11 +118,11 @@ def _worth_a_look(original: Array, doubt: Array) -> list[float]:
     places, off = original[few, None] / steps, doubt[few, None] / steps
     clear = off <= _CLEAR
     chance = 2 * np.sum(np.where(clear, off, 0.0), axis=0)
-    seen = np.zeros(len(steps))
-    for shift in (np.zeros(len(steps)), *(places[[0, len(places) // 3, 2 * len(places) // 3]] % 1.0)):
-        away = places - shift
-        on = np.sum(clear & (np.abs(away - np.rint(away)) <= 2 * off), axis=0)
-        seen = np.maximum(seen, on - (shift > 0))  # a value that gave the offset proves nothing
+    some = places[[0, len(places) // 3, 2 * len(places) // 3]] % 1.0
+    shifts = np.concatenate([np.zeros((1, len(steps))), some])
+    away = places - shifts[:, None, :]
+    on = np.sum(clear & (np.abs(away - np.rint(away)) <= 2 * off), axis=1)
+    seen = np.max(on - (shifts > 0), axis=0)  # a value that gave the offset proves nothing
     good = (seen >= np.maximum(2, 1.2 * chance)) & (np.sum(clear, axis=0) >= 3)
     return [step for step, look in zip(_STEPS, good, strict=True) if look]
 
