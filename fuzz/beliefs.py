@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-__all__ = ["Belief", "belief", "members"]
+__all__ = ["Belief", "belief", "members", "of_logarithm"]
 
 Array = NDArray[np.float64]
 
@@ -87,6 +87,8 @@ def belief(data: Mapping[str, Any], *, bounds: tuple[float, float] = (-math.inf,
         return _elicited(data, bounds)
     if kind == "density":
         return _density(data)
+    if kind == "log":
+        return _log_steps(np.log([data["low"], data["high"]]), np.zeros(2))
     raise ValueError(f"no single density: {kind}")
 
 
@@ -141,8 +143,10 @@ def _elicited(data: Mapping[str, Any], bounds: tuple[float, float]) -> Belief:
         bottom, wide = bounds[0], bounds[1] - bounds[0]
         to, back = (lambda x: _logit((x - bottom) / wide)), (lambda y: bottom + wide * _expit(y))
         stretch = lambda x: wide / ((x - bottom) * (bottom + wide - x))  # noqa: E731  (one of three)
-    elif finite[0]:
-        to, back, stretch = np.log, np.exp, (lambda x: 1 / x)
+    elif any(finite):  # the distance from the one end
+        end, side = (bounds[0], 1.0) if finite[0] else (bounds[1], -1.0)
+        to, back = (lambda x: side * np.log(side * (x - end))), (lambda y: end + side * np.exp(side * y))
+        stretch = lambda x: 1 / (side * (x - end))  # noqa: E731  (one of three)
     else:
         to, back, stretch = np.asarray, np.asarray, (lambda x: np.ones(np.shape(x)))
     a, b, sure = float(data["a"]), float(data["b"]), float(data["sure"])
@@ -197,8 +201,90 @@ def _table(x: Array, weights: Array) -> Belief:
     return _made(float(x[0]), float(x[-1]), lambda at: np.interp(at, x, height, left=0.0, right=0.0), cdf, ppf, list(x))
 
 
+def of_logarithm(data: Mapping[str, Any], believed: Belief, sign: float) -> Belief:
+    """The belief about ``sign`` ln x where ``data`` states the one about x."""
+    low, high = sorted((sign * math.log(believed.low), sign * math.log(believed.high)))
+    if data["kind"] == "log":
+        return belief({"kind": "flat", "low": low, "high": high})
+
+    def back(at: Array) -> Array:
+        return np.asarray(np.clip(np.exp(sign * np.clip(at, low, high)), believed.low, believed.high))
+
+    def ppf(u: Array) -> Array:
+        return np.asarray(np.clip(sign * np.log(believed.ppf(u if sign > 0 else 1 - u)), low, high))
+
+    return _made(
+        low,
+        high,
+        lambda at: np.where((at >= low) & (at <= high), believed.pdf(back(at)) * back(at), 0.0),
+        lambda at: believed.cdf(back(at)) if sign > 0 else 1 - believed.cdf(back(at)),
+        ppf,
+        [float(x) for x in sign * np.log(believed.knots)],
+    )
+
+
+def _log_steps(y: Array, heights: Array) -> Belief:
+    """x whose logarithm has a density that is e to a broken line through (y, heights)."""
+    width, top = np.diff(y), np.exp(heights - heights.max())
+    rate = np.diff(heights) / width
+    safe = np.where(rate == 0, 1.0, rate)
+
+    def grown(i: Any, step: Array) -> Array:
+        return np.asarray(top[i] * np.where(rate[i] == 0, step, np.expm1(safe[i] * step) / safe[i]))
+
+    mass = np.concatenate([[0.0], np.cumsum(grown(np.arange(len(width)), width))])
+    low, high = float(np.exp(y[0])), float(np.exp(y[-1]))
+
+    def place(x: Array) -> tuple[Any, Array]:
+        at = np.clip(np.log(np.clip(x, low, high)), y[0], y[-1])
+        i = np.clip(np.searchsorted(y, at, side="right") - 1, 0, len(width) - 1)
+        return i, at - y[i]
+
+    def pdf(x: Array) -> Array:
+        i, step = place(x)
+        inside = (x >= low) & (x <= high)
+        return np.where(inside, top[i] * np.exp(rate[i] * step) / mass[-1] / np.clip(x, low, high), 0.0)
+
+    def cdf(x: Array) -> Array:
+        i, step = place(x)
+        return np.asarray(np.clip((mass[i] + grown(i, step)) / mass[-1], 0.0, 1.0))
+
+    def ppf(u: Array) -> Array:
+        wanted = np.clip(u, 0.0, 1.0) * mass[-1]
+        i = np.clip(np.searchsorted(mass, wanted, side="right") - 1, 0, len(width) - 1)
+        rest = (wanted - mass[i]) / top[i]
+        step = np.where(rate[i] == 0, rest, np.log1p(np.maximum(safe[i] * rest, -1 + 1e-300)) / safe[i])
+        return np.asarray(np.clip(np.exp(y[i] + np.clip(step, 0.0, width[i])), low, high))
+
+    return _made(low, high, pdf, cdf, ppf, [float(x) for x in np.exp(y)])
+
+
+def _log_members(data: Mapping[str, Any], periods: tuple[float, ...]) -> list[Belief]:
+    """Densities whose logarithm changes by at most the slope: straight lines, single tents, rows of tents."""
+    low, high, slope = math.log(data["low"]), math.log(data["high"]), float(data["slope"])
+    shapes = [np.array([low, high])]
+    lines = [np.zeros(2)]
+    for sign in (1, -1):
+        shapes.append(np.array([low, high]))
+        lines.append(sign * slope * np.array([0.0, high - low]))
+    for share in (0.2, 0.5, 0.8):
+        y = np.array([low, low + share * (high - low), high])
+        shapes.append(y)
+        lines.append(-slope * np.abs(y - y[1]))
+    for period in periods:
+        if (high - low) / 200 < period < high - low:
+            for phase in (0.0, 0.25, 0.5, 0.75):
+                turns = np.arange(low + (phase - 1) * period, high + period, 0.5 * period)
+                y = np.unique(np.concatenate([[low, high], turns[(turns > low) & (turns < high)]]))
+                shapes.append(y)
+                lines.append(-slope * np.abs((y - low - phase * period + 0.5 * period) % period - 0.5 * period))
+    return [_log_steps(y, line) for y, line in zip(shapes, lines, strict=True)]
+
+
 def members(data: Mapping[str, Any], *, periods: tuple[float, ...] = ()) -> list[Belief]:
     """Densities of a Lipschitz class: flat, steepest up and down, single tents, rows of tents of these periods."""
+    if data["kind"] == "log-slope":
+        return _log_members(data, periods)
     low, high, floor, slope = (float(data[key]) for key in ("low", "high", "floor", "slope"))
     wide = high - low
     rest = max(0.0, 1 - floor * wide)

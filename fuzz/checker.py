@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fuzz.beliefs import Belief, belief, members
-from fuzz.laws import CUSTOMS, DOMAINS, PARAMETERS, distance, secret
+from fuzz.beliefs import Belief, belief, members, of_logarithm
+from fuzz.laws import CUSTOMS, DOMAINS, distance, names_of, secret
 from fuzz.layouts import Certain, bin_edges, parallel, rays, simplex
+from fuzz.orbits import as_one_parameter, moved, risk_of_shares, value_of
 from fuzz.truth_cells import Cells, risk_of_cells
 from fuzz.truth_lines import Lines, Truth, risk_of_lines
 
@@ -38,6 +39,8 @@ class Checked:
     risk: Truth
     stated_distortion: float
     distortion: float
+    other_terms: tuple[tuple[str, float, float], ...] = ()
+    """The distortion in further terms: which, stated, true."""
     stated_robust: float | None = None
     robust: Truth | None = None
     broken_target: str = ""
@@ -51,8 +54,9 @@ class Checked:
         robust = -math.inf if self.robust is None else self.robust.risk - self.robust.error
         if self.stated_robust is not None and robust > self.stated_robust + SLACK:
             found.append(f"robust risk {self.stated_robust:.9g} stated, {robust:.9g} or more true")
-        if self.distortion > self.stated_distortion * (1 + SLACK) + 1e-12:
-            found.append(f"distortion {self.stated_distortion:.9g} stated, {self.distortion:.9g} true")
+        for name, stated, true in (("", self.stated_distortion, self.distortion), *self.other_terms):
+            if true > stated * (1 + SLACK) + 1e-12:
+                found.append(f"{name} distortion {stated:.9g} stated, {true:.9g} true".strip())
         if self.broken_target:
             found.append(self.broken_target)
         return found
@@ -64,6 +68,8 @@ class Checked:
 
 
 def _domain(family: Json, name: str) -> tuple[float, float]:
+    if family["name"] == "negative-binomial":
+        return 0.0, math.inf
     if family["name"] == "custom":
         return CUSTOMS[family["label"]].domain
     return DOMAINS.get(name, (-math.inf, math.inf))
@@ -74,12 +80,15 @@ def _beliefs(plan: Json) -> list[dict[str, Belief]]:
     problem = plan["problem"]
     mechanism = plan["mechanism"]
     options: dict[str, list[Belief]] = {}
+    periods = tuple(float(mechanism[key]) for key in ("width", "extent", "window") if mechanism.get(key))
     for name, axis in problem["prior"].get("parameters", {}).items():
-        if axis["kind"] == "lipschitz":
-            periods = [float(mechanism[key]) for key in ("width", "extent", "window") if mechanism.get(key)]
-            options[name] = members(axis, periods=tuple(periods))
-        else:
-            options[name] = [belief(axis, bounds=_domain(problem["family"], name))]
+        sign = axis.get("sign", 0.0)
+        stated, bounds = (
+            (axis["of"], axis["bounds"]) if axis["kind"] == "of" else (axis, _domain(problem["family"], name))
+        )
+        one_class = stated["kind"] in ("lipschitz", "log-slope")
+        found = members(stated, periods=periods) if one_class else [belief(stated, bounds=bounds)]
+        options[name] = [of_logarithm(stated, one, sign) for one in found] if sign else found
     choices = itertools.islice(itertools.product(*options.values()), 30)
     return [dict(zip(options, choice, strict=True)) for choice in choices]
 
@@ -125,7 +134,12 @@ def true_risk(plan: Json, tolerance: float | None = None, *, strict: bool = Fals
     best = Truth(risk=0.0, error=0.0)
     cells = _cells(plan)
     for beliefs in _beliefs(plan) or [{}]:
-        if cells is not None:
+        if problem.get("by_share"):
+            if not plan["mechanism"].get("step"):
+                raise Misread("closeness by share in the secret's own unit, and no step")
+            (one,) = beliefs.values()
+            found = risk_of_shares(plan["mechanism"], one, eps)
+        elif cells is not None:
             name = _moved(plan)
             still = {other: b.low for other, b in beliefs.items() if other != name and b.known}
             if len(still) + 1 != len(beliefs):
@@ -161,7 +175,7 @@ def _spots(plan: Json, rng: np.random.Generator) -> tuple[dict[str, Array], Line
         x = np.concatenate([inner, inner - 1e-12 * width, inner + 1e-12 * width, rng.uniform(b.low, b.high, 100)])
         x = np.clip(np.concatenate([x, [b.low, b.high]]), b.low, b.high)
         still = {other: np.full(x.shape, v.low) for other, v in beliefs.items() if other != name}
-        names = PARAMETERS[plan["problem"]["family"]["name"]]
+        names = names_of(plan["problem"]["family"])
         points = {key: x if key == name else still[key] for key in names}
         return points, None, np.zeros(0), np.zeros(0)
     try:
@@ -198,8 +212,12 @@ def _released(plan: Any, points: Mapping[str, Array]) -> list[dict[str, Array]]:
     return [mechanism.release(points, np.full(count, c)) for c in (*np.linspace(0.0, 1 - 1e-12, 13), 1e-12)]
 
 
-def true_distortion(plan: Any, data: Json, *, seed: int = 0) -> float:
-    """Largest distance between a member and its release, over many parameters: never above the truth."""
+def true_distortion(plan: Any, data: Json, *, seed: int = 0) -> float | dict[str, float]:
+    """Largest distance between a member and its release, over many parameters: never above the truth.
+
+    Without a family, in the column's unit (``absolute``) and as a share (``relative``), as far as they are the same
+    whatever the shape.
+    """
     rng = np.random.default_rng(seed)
     points, lines, u, t = _spots(data, rng)
     if not points:
@@ -211,6 +229,11 @@ def true_distortion(plan: Any, data: Json, *, seed: int = 0) -> float:
     if family["name"] == "custom" or (kind == "tv" and family["name"] != "categorical"):
         few = rng.choice(len(next(iter(points.values()))), min(120, len(next(iter(points.values())))), replace=False)
         points = {name: value[few] for name, value in points.items()}
+    if family["name"] == "any":
+        (own,) = points.values()
+        before = value_of(family, own)
+        found = [moved(problem, before, plan.released_secret(out)) for out in _released(plan, points)]
+        return {term: max(one[term] for one in found) for term in found[0]}
     return max(float(distance(family, kind, points, out).max()) for out in _released(plan, points))
 
 
@@ -260,10 +283,14 @@ def _sure(data: Json, tolerance: float | None, stated: float) -> Truth:
     return true_risk(data, tolerance, strict=True) if doubtful else found
 
 
-def check(plan: Any, *, max_risk: float | None = None, max_distortion: float | None = None, **_other: Any) -> Checked:
+def check(plan: Any, *, max_risk: float | None = None, max_distortion: Any = None, **_other: Any) -> Checked:
     """Everything that a plan states, held against the truth."""
-    data = plan.to_json()
-    distortion = true_distortion(plan, data)
+    data = as_one_parameter(plan.to_json())
+    found = true_distortion(plan, data)
+    terms = found if isinstance(found, dict) else {data.get("distortion_kind", "absolute"): found}
+    own = data.get("distortion_kind", "absolute")
+    stated = {term: data.get(f"distortion_{term}") for term in terms}
+    others = [(term, value, terms[term]) for term, value in stated.items() if term != own and value is not None]
     risk = _sure(data, None, float(data["risk"]))
     robust = None
     if data["robust_to"] is not None:
@@ -272,13 +299,19 @@ def check(plan: Any, *, max_risk: float | None = None, max_distortion: float | N
     promised = data["risk"] if data["robust_to"] is None else data["robust_risk"]
     if max_risk is not None and promised > max_risk * (1 + 1e-6):
         broken = f"risk {promised:.9g} stated, at most {max_risk:g} asked"
-    if max_distortion is not None and data["distortion"] > max_distortion * (1 + 1e-6):
-        broken = f"distortion {data['distortion']:.9g} stated, at most {max_distortion:g} asked"
+    if max_distortion is not None:
+        share = getattr(max_distortion, "share", None)
+        asked = max_distortion if share is None else share
+        term = own if data["problem"]["family"]["name"] != "any" else "absolute" if share is None else "relative"
+        kept = data["distortion"] if term == own else data[f"distortion_{term}"]
+        if kept > asked * (1 + 1e-6):
+            broken = f"distortion {kept:.9g} stated, at most {asked:g} asked"
     return Checked(
         stated=float(data["risk"]),
         risk=risk,
         stated_distortion=float(data["distortion"]),
-        distortion=distortion,
+        distortion=terms[own],
+        other_terms=tuple(others),
         stated_robust=data["robust_risk"],
         robust=robust,
         broken_target=broken,

@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-__all__ = ["CUSTOMS", "DOMAINS", "FUNCTIONS", "PARAMETERS", "Custom", "distance", "secret"]
+from fuzz.shapes import Standard, standard
+
+__all__ = ["COUNTS", "CUSTOMS", "DOMAINS", "FUNCTIONS", "PARAMETERS", "Custom", "distance", "names_of", "secret"]
 
 Array = NDArray[np.float64]
 Params = Mapping[str, Array]
@@ -25,12 +27,15 @@ PARAMETERS = {
     "gaussian": ("mu", "sigma"),
     "geometric": ("p",),
     "location": ("mean",),
+    "negative-binomial": ("mean",),
     "poisson": ("rate",),
     "shifted-exponential": ("scale", "shift"),
     "uniform": ("low", "high"),
     "custom": ("theta",),
 }
-"""Parameters of each family, in its own order."""
+"""Parameters of each family, in its own order; a public shape and a problem without a family state their own."""
+
+COUNTS = ("binomial", "geometric", "negative-binomial", "poisson")
 
 _INF = math.inf
 DOMAINS = {
@@ -38,6 +43,8 @@ DOMAINS = {
     "sigma": (0.0, _INF),
     "scale": (0.0, _INF),
     "rate": (0.0, _INF),
+    "std": (0.0, _INF),
+    "iqr": (0.0, _INF),
 }
 """Domains of parameters that are not any real number."""
 
@@ -95,7 +102,23 @@ CUSTOMS = {
 }
 
 
-def _loc_scale(family: str, params: Params, spread: float = 1.0) -> tuple[Array, Array]:
+def names_of(family: Mapping[str, Any]) -> tuple[str, ...]:
+    """The parameters of this family, in its own order."""
+    return PARAMETERS[family["name"]] if "parameters" not in family else tuple(family["parameters"])
+
+
+def _standard(family: Mapping[str, Any]) -> Standard:
+    return standard(_Z[family["name"]] if family["name"] in _Z else family["of"])
+
+
+def _loc_scale(data: Mapping[str, Any], params: Params, spread: float = 1.0) -> tuple[Array, Array]:
+    family = data["name"]
+    if family == "shape":
+        z, (place, unit) = standard(data["of"]), data["parameters"]
+        size = {"std": z.std, "iqr": float(z.ppf(0.75) - z.ppf(0.25)), "scale": 1.0}[unit]
+        at = {"mean": z.mean, "median": float(z.ppf(0.5)), "min": z.low, "max": z.high, "loc": 0.0}[place]
+        scale = params[unit] / size
+        return params[place] - scale * at, scale
     if family == "gaussian":
         return params["mu"], params["sigma"]
     if family == "uniform":
@@ -107,12 +130,7 @@ def _loc_scale(family: str, params: Params, spread: float = 1.0) -> tuple[Array,
     return params["mean"], spread + 0.0 * params["mean"]
 
 
-_Z = {
-    "gaussian": stats.norm(),
-    "uniform": stats.uniform(),
-    "exponential": stats.expon(),
-    "shifted-exponential": stats.expon(),
-}
+_Z = {"gaussian": "norm", "uniform": "uniform", "exponential": "expon", "shifted-exponential": "expon"}
 
 
 def _counts(family: Mapping[str, Any], params: Params) -> Any:
@@ -121,6 +139,8 @@ def _counts(family: Mapping[str, Any], params: Params) -> Any:
         return stats.binom(family["trials"], params["p"])
     if name == "geometric":
         return stats.geom(params["p"], loc=-1)
+    if name == "negative-binomial":
+        return stats.nbinom(family["size"], family["size"] / (family["size"] + params["mean"]))
     return stats.poisson(params["rate"])
 
 
@@ -128,24 +148,41 @@ def secret(family: Mapping[str, Any], wanted: Mapping[str, Any], params: Params)
     """The statistic to hide of the members with these parameters."""
     name, kind = family["name"], wanted["kind"]
     if kind == "function":
-        (parameter,) = PARAMETERS[name]
+        (parameter,) = names_of(family)
         return FUNCTIONS[wanted["label"]](params[parameter])
+    if name == "any":  # the parameter is the secret, or its logarithm, in which closeness is measured
+        (parameter,) = names_of(family)
+        return params[parameter]
     if name == "custom":
         own = CUSTOMS[family["label"]]
         return own.mean(params["theta"]) if kind == "mean" else own.std(params["theta"])
-    if name in ("binomial", "geometric", "poisson"):
+    if name in COUNTS:
         law = _counts(family, params)
         if kind == "fraction":
             return np.asarray(law.pmf(int(wanted["category"])), dtype=float)
         return np.asarray(law.mean() if kind == "mean" else law.std(), dtype=float)
     if name == "categorical":
         return params[str(wanted["category"])]
-    loc, scale = _loc_scale(name, params)
+    loc, scale = _loc_scale(family, params)
     if name == "location":
         return loc
-    z = _Z[name]
-    factor = z.mean() if kind == "mean" else z.std() if kind == "std" else z.ppf(wanted["alpha"])
-    return np.asarray((0.0 if kind == "std" else loc) + scale * float(factor), dtype=float)
+    moved, stretched = _linear(_standard(family), wanted)
+    return np.asarray(moved * loc + stretched * scale, dtype=float)
+
+
+def _linear(z: Standard, wanted: Mapping[str, Any]) -> tuple[float, float]:
+    """A statistic of loc + scale Z as a sum of so many locations and scales."""
+    kind = wanted["kind"]
+    if kind == "std":
+        return 0.0, z.std
+    if kind == "iqr":
+        return 0.0, float(z.ppf(0.75) - z.ppf(0.25))
+    if kind == "trimmed-mean":
+        return 1.0, z.trimmed(wanted["share"])
+    if kind in ("median", "quantile"):
+        return 1.0, float(z.ppf(wanted.get("alpha", 0.5)))
+    rows = float(wanted["rows"]) if kind == "total" else 1.0
+    return rows, rows * z.mean
 
 
 def distance(family: Mapping[str, Any], kind: str, one: Params, two: Params) -> Array:
@@ -156,7 +193,7 @@ def distance(family: Mapping[str, Any], kind: str, one: Params, two: Params) -> 
     if name == "custom":
         own = CUSTOMS[family["label"]]
         return np.array([own.gap(a, b) for a, b in zip(one["theta"], two["theta"], strict=True)])
-    if name in ("binomial", "geometric", "poisson"):
+    if name in COUNTS:
         a, b = _counts(family, one), _counts(family, two)
         if kind == "w1":  # the members are ordered: all mass moves the same way
             return np.asarray(np.abs(a.mean() - b.mean()), dtype=float)
@@ -167,7 +204,9 @@ def distance(family: Mapping[str, Any], kind: str, one: Params, two: Params) -> 
                 for i in range(len(next(iter(one.values()))))
             ]
         )
-    (la, sa), (lb, sb) = _loc_scale(name, one), _loc_scale(name, two)
+    (la, sa), (lb, sb) = _loc_scale(family, one), _loc_scale(family, two)
+    if name == "shape":
+        return standard(family["of"]).length(np.asarray(lb - la), np.asarray(sb - sa))
     return _length(name, np.asarray(lb - la), np.asarray(sb - sa))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fuzz.beliefs import Belief
-from fuzz.laws import PARAMETERS, secret
+from fuzz.laws import names_of, secret
 from fuzz.truth_lines import Lines, Pieces
 
 __all__ = ["bin_edges", "comb_blocks", "parallel", "points_of", "rays", "simplex"]
@@ -70,10 +70,22 @@ def comb_blocks(length: Array, *, window: float, teeth: int, extent: float) -> t
     return count, size, spacing, rest
 
 
+def _packed_blocks(length: Array, *, window: float, teeth: int) -> tuple[Array, Array, Array, Array]:
+    """The same for blocks of so many windows, as many as fit from the start of a line on."""
+    size = np.full(length.shape, teeth * window)
+    count = np.floor(length / size * (1 + _SAME))
+    rest = np.maximum(length - count * size, 0.0)
+    return count, size, np.full(length.shape, window), np.where(rest > _SAME * window, rest, 0.0)
+
+
 def _combs(mechanism: Json, low: Array, high: Array) -> Pieces:
-    count, size, spacing, rest = comb_blocks(
-        high - low, window=mechanism["window"], teeth=mechanism["teeth"], extent=mechanism["extent"]
-    )
+    window, teeth = float(mechanism["window"]), int(mechanism["teeth"])
+    if mechanism.get("packed"):
+        count, size, spacing, rest = _packed_blocks(high - low, window=window, teeth=teeth)
+        end = np.where(rest > (teeth - 1) * window * (1 + _SAME), window, 0.0)
+    else:
+        count, size, spacing, rest = comb_blocks(high - low, window=window, teeth=teeth, extent=mechanism["extent"])
+        end = np.zeros_like(low)
     total = (count + (rest > 0)).astype(np.int64)
     row = np.repeat(np.arange(len(low)), total)
     index = np.arange(len(row)) - np.repeat(np.cumsum(total) - total, total)
@@ -83,7 +95,7 @@ def _combs(mechanism: Json, low: Array, high: Array) -> Pieces:
         row=row,
         start=start,
         stop=np.where(left, start + rest[row], start + size[row]),
-        spacing=np.where(left, 0.0, spacing[row]),
+        spacing=np.where(left, end[row], spacing[row]),
     )
 
 
@@ -109,7 +121,7 @@ def _unimodal(beliefs: list[Belief], moved: list[bool]) -> bool:
 def parallel(plan: Json, beliefs: Mapping[str, Belief], tolerance: float) -> tuple[Lines, Any]:
     """Lines along the mechanism's direction through a box, and theta(u, t)."""
     family, mechanism = plan["problem"]["family"], plan["mechanism"]
-    names = PARAMETERS[family["name"]]
+    names = names_of(family)
     axes = [beliefs[name] for name in names]
     d, k = _form(mechanism["direction"], names), _form(mechanism["coordinate"], names)
     if len(names) == 1:
@@ -195,7 +207,9 @@ def parallel(plan: Json, beliefs: Mapping[str, Belief], tolerance: float) -> tup
         mass=None if clipped or single else 1.0,
         below=below if len(bent) == 1 else None,
         crooked=mechanism["kind"] == "comb" and _blocks(mechanism, values, span) > _FEW_BLOCKS,
-        caught=_caught(mechanism, 2 * tolerance / abs(slope)) if even and mechanism["kind"] == "comb" else None,
+        caught=_caught(mechanism, 2 * tolerance / abs(slope))
+        if even and mechanism["kind"] == "comb" and not mechanism.get("packed")
+        else None,
     )
     return lines, points_of(names, n, d)
 

@@ -24,7 +24,8 @@ import numpy as np
 
 from fuzz.cases import CASES
 from fuzz.checker import Misread, check
-from fuzz.problems import FAMILIES, make, random_spec
+from fuzz.making import make
+from fuzz.problems import FAMILIES, random_spec
 
 __all__ = ["examine", "main"]
 
@@ -135,7 +136,8 @@ def main(arguments: list[str] | None = None) -> int:
     print(text)
     if given.output:
         listed = "".join(f"\n* {line}" for line in wrong) if wrong else "\nNone."
-        head = "# Last run of the checker\n\nMade by `make fuzz` ([fuzz.md](fuzz.md))."
+        asked = f"--plans {given.plans} --first {given.first} --seed {given.seed} --jobs {given.jobs}"
+        head = f"# Last run of the checker\n\nMade by `python -m fuzz.plans {asked}` ([fuzz.md](fuzz.md))."
         page = f"{head}\n\n{text}\n\n## Violations\n{listed}\n"
         Path(given.output).write_text(page, encoding="utf-8")
     return int(any(state == "violated" for _, _, state in counts))

@@ -13,8 +13,9 @@ from fuzz.beliefs import belief, members
 from fuzz.cases import CASES, CONTROLS
 from fuzz.checker import check, true_risk
 from fuzz.laws import distance, secret
+from fuzz.making import make
 from fuzz.plans import examine, main
-from fuzz.problems import FAMILIES, make, random_spec
+from fuzz.problems import FAMILIES, random_spec
 
 
 def flat(low, high):

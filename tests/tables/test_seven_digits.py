@@ -15,6 +15,8 @@ from statveil.tables.maps import affine, odds
 from statveil.tables.maps.blur import blurred
 from statveil.tables.maps.keyed import normal_of
 from statveil.tables.maps.odds import moved_odds
+from statveil.tables.source import open_source
+from statveil.tables.verify_content import content_checks
 
 POUND = 0.45359237
 FREE = sv.Structure()
@@ -246,6 +248,24 @@ def test_a_blurred_release_verifies_and_comes_back_from_its_record(plan, tmp_pat
     other = np.asarray(sv.release(plan, x, accept=["bounds"]))
     assert not np.array_equal(one, other), "another secret seed, another blur"
     assert np.allclose(one, other, rtol=1.3e-6, atol=2e-6 * np.abs(other).max())
+
+
+def test_a_steep_function_of_the_parameter_is_verified_by_what_the_blur_does_to_it():
+    """The fourth power of a mean near 100 is off by 4e6 times what the mean is off."""
+    x = np.random.default_rng(12).exponential(100, 300)
+    problem = sv.Problem(
+        family=sv.Exponential(),
+        prior=sv.Box(scale=(50, 200)),
+        secret=sv.Function(lambda t: t**4, label="fourth"),
+        tolerance=1e6,
+    )
+    plan = sv.plan(problem, max_risk=0.3, method="dynamic", grid=60)
+    assert plan.mode == "scale"
+    done = sv.release(plan, x, seed=1, details=True)
+    for factor, ok in ((1.0, True), (1 + 1e-3, False)):
+        table = open_source(np.asarray(done.table) * factor)
+        found = {check.name: check.ok for check in content_checks(table, plan, done.card)}
+        assert found["statistic"] == ok, "another column is still told from it"
 
 
 def test_a_tolerance_beyond_the_seventh_digit_is_refused_by_name():

@@ -8,9 +8,11 @@ from statveil.errors import ColumnError, ProblemError
 from statveil.modes.mode import SEVEN_DIGITS
 from statveil.planning import Applied, Plan
 from statveil.problem.prior import Box
+from statveil.tables.estimate import anchor_of
+from statveil.tables.maps.affine import largest_factor
 from statveil.tables.measure import Measured
 
-__all__ = ["check_resolution", "grain_of"]
+__all__ = ["check_resolution", "grain_of", "slack_of"]
 
 _FINEST = 0.02
 """Of the tolerance: what is rounded away stays in the released mean, so it must be far below a guess."""
@@ -29,6 +31,28 @@ def grain_of(plan: Plan) -> float:
         return 0.0
     ends = (max(abs(axis.low), abs(axis.high)) for axis in plan.problem.beliefs)
     return 2.0**-39 * sum(end for end in ends if math.isfinite(end))
+
+
+def slack_of(plan: Plan, params: dict[str, float], rows: int, largest: float) -> float:
+    """How far the secret of a released column of these parameters may be off, as its mode draws, rounds or blurs rows.
+
+    ``largest`` is its largest value in size.
+    """
+    problem, mode = plan.problem, plan.release_mode
+    moved = mode.slack(problem, rows, largest)
+    if mode.blurs and mode.stretches:  # the blur came first and was stretched with the rest
+        moved *= max(1.0, largest_factor(plan, mode.fixed_point(problem)))
+    if problem.secret.anchor is problem.secret or not moved:
+        return abs(problem.secret.times_mean or 1.0) * moved
+    # a function of the one parameter, which may be steep
+    (name,) = problem.box.free
+    step = 1e-6 * (problem.box.axes[name].high - problem.box.axes[name].low)
+    rate = abs(anchor_of(problem, {**params, name: params[name] + step}) - anchor_of(problem, params)) / step
+    if not rate:
+        return moved
+    there = (problem.secret_of({**params, name: params[name] + side * moved / rate}) for side in (-1, 0, 1))
+    below, own, above = (float(value) for value in there)
+    return max(abs(below - own), abs(above - own))
 
 
 def _least(plan: Plan) -> float:

@@ -12,10 +12,9 @@ from statveil.errors import StatveilError, shortened
 from statveil.planning import Plan
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.estimate import estimate, measured_for, own_statistic, shares_of
-from statveil.tables.maps.affine import largest_factor
 from statveil.tables.maps.rank import model_values
 from statveil.tables.preparing import column_labels, count_categories, valid_digits
-from statveil.tables.resolution import grain_of
+from statveil.tables.resolution import grain_of, slack_of
 from statveil.tables.rounding_digits import rounded
 from statveil.tables.source import Source
 from statveil.tables.verification import Verifier, precision
@@ -85,10 +84,7 @@ def content_checks(table: Source, plan: Plan, card: dict[str, Any]) -> Iterator[
     slack = 1e-5 * size if precision(verifier.sampler.values, found.bits, ()) == 24 else 1e-9 * size
     slack += grain_of(plan)
     largest = max(abs(measured.minimum), abs(measured.maximum))
-    moved = mode.slack(plan.problem, measured.rows, largest)
-    if mode.blurs and mode.stretches:  # the blur came first and was stretched with the rest
-        moved *= max(1.0, largest_factor(plan, mode.fixed_point(plan.problem)))
-    slack += abs(plan.problem.secret.times_mean or 1.0) * moved
+    slack += slack_of(plan, params, measured.rows, largest)
     if valid_digits(card.get("rounded_to_digits")):
         slack += 10.0 ** -card["rounded_to_digits"]
     yield _released(abs(float(again.secret) - statistic) <= slack)

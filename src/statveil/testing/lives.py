@@ -16,7 +16,7 @@ from statveil.tables.blocks import Array
 from statveil.tables.estimate import own_statistic, shares_of
 from statveil.tables.maps.rank import model_values
 from statveil.tables.preparing import Prepared
-from statveil.tables.resolution import grain_of
+from statveil.tables.resolution import grain_of, slack_of
 from statveil.testing.comparison import close, same
 
 __all__ = ["check_plan_file", "check_release"]
@@ -38,8 +38,8 @@ def check_release(plan: Plan, column: Array) -> Array:
     gaps = np.concatenate([[np.nan], column, [np.nan]])
     (one, _), (two, _), (other, made) = (release_column(plan, gaps, bits=53, seed=seed) for seed in (1, 1, 2))
     same(np.array_equal(one, two, equal_nan=True), "the same seed does not give the same rows")
-    near = 2 * SEVEN_DIGITS if mode.blurs else 0.0  # what lies beyond the seventh digit is drawn by the seed
-    repeated = np.allclose(one, other, rtol=near, atol=near * float(np.nanmax(np.abs(one))), equal_nan=True)
+    digits = 4 * SEVEN_DIGITS * float(np.nanmax(np.abs(gaps)) + np.nanmax(np.abs(other))) if mode.blurs else 0.0
+    repeated = np.allclose(one, other, rtol=0, atol=digits, equal_nan=True)
     same(mode.random or plan.randomised or repeated, "the rows depend on the seed, but the mode is not random")
     same(len(other) == len(gaps), f"the release has {len(other)} rows and the column {len(gaps)}")
     same(bool(np.isnan(other[[0, -1]]).all()), "rows without a value do not stay without one")
@@ -70,5 +70,5 @@ def _check_statistic(plan: Plan, before: Array, after: Array, made: Prepared) ->
         return
     off = abs(own_statistic(problem, InMemory(after)) - wanted)
     largest = float(np.abs(after).max())
-    slack = mode.slack(problem, rows, largest) + grain_of(plan) + 1e-9 * (float(np.abs(before).max()) + largest)
+    slack = slack_of(plan, params, rows, largest) + grain_of(plan) + 1e-9 * (float(np.abs(before).max()) + largest)
     same(math.isfinite(off) and off <= slack, f"the released statistic is off by {off:.3g}, more than {slack:.3g}")
