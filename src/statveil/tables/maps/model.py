@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from statveil.errors import ColumnError
-from statveil.numeric import halved
 from statveil.problem.column_numbers import InMemory
 from statveil.problem.model import Choice, Model
 from statveil.problem.problem import Problem
@@ -31,6 +30,9 @@ _NODES = 2**16
 """Rows up to which the statistic of a model is solved for on all of them; beyond, some passes over all correct it."""
 _PASSES = 3
 _CLOSE = 1e-12
+_DOUBLINGS = 60
+_FARTHEST = 128
+"""Of a spread's logarithm: no column is so wide or so narrow."""
 _COMPARED = 1024
 _GOLDEN = 0.6180339887498949
 Column = Callable[[Array], Array]
@@ -200,35 +202,32 @@ def _solved(problem: Problem, model: Model, choice: Choice, target: float, rows:
 
 def _root(statistic: Callable[[float], float], target: float, model: Model, close: float) -> float | None:
     """Where the statistic is the target: it rises with the place or the spread, in steps where the column has some."""
-    falls = model.link == "below" and bool(model.secret.per_shift)  # the wider, the farther below the bound
+    from scipy.optimize import brentq
 
-    def high_enough(at: float) -> bool:
-        value = statistic(at)
-        return value <= target if falls else value >= target
+    unit = 1.0 if model.link == "between" else model.width
+    start = 0.0 if model.link == "between" else target / (model.secret.per_shift or 1.0)
 
-    if model.moves_place:
-        start = 0.0 if model.link == "between" else target / (model.secret.per_shift or 1.0)
-        unit = 1.0 if model.link == "between" else model.width
-        low, high = start - unit, start + unit
-        for _ in range(200):
-            if not high_enough(low):
-                break
-            low -= 2 * (high - low)
-        for _ in range(200):
-            if high_enough(high):
-                break
-            high += 2 * (high - low)
-        # between 0 and 1, so that floating point ends in a sensible place
-        span, base = high - low, low
-        found = halved(lambda part: high_enough(base + span * part), 0.0, 1.0)
-        ends = [base + span * part for part in found]
+    def number(part: float) -> float:
+        """The place, in units from where it is about; the spread, by its logarithm."""
+        return start + unit * part if model.moves_place else unit * math.exp(part)
+
+    def off(part: float) -> float:
+        return statistic(number(part)) - target
+
+    low, high = -1.0, 1.0
+    ends = off(low), off(high)
+    for _ in range(_DOUBLINGS):
+        if ends[0] * ends[1] <= 0:
+            break
+        low, high = 2 * low, 2 * high
+        if not model.moves_place and high > _FARTHEST:
+            return None
+        ends = off(low), off(high)
     else:
-        unit = 1.0 if model.link == "between" else model.width
-        low, high = unit * 2.0**-60, unit * 2.0**60
-        ends = list(halved(high_enough, low, high, geometric=True))
-    best = min(ends, key=lambda at: (abs(statistic(at) - target), at))
+        return None
+    found = number(brentq(off, low, high, xtol=1e-15, rtol=1e-15, maxiter=300, disp=False))
     grain = (model.known.step or 0.0) + close + 1e-6 * model.width
-    return best if abs(statistic(best) - target) <= grain else None
+    return found if abs(statistic(found) - target) <= grain else None
 
 
 def _corrected(
