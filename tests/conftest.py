@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from statveil import planning
 from statveil.cli.main import run
+from tests.best_possible import Remembered, none_known
 
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("search", deadline=None)
@@ -30,9 +33,31 @@ def cli(monkeypatch, capsys):
 
 
 @pytest.fixture
-def no_optimum(monkeypatch):
-    """Plans that do not say how far they are from the best mechanism: for tests that never look at it.
+def no_optimum():
+    """Plans that do not say how far they are from the best mechanism: for tests that never look at it."""
+    with none_known():
+        yield
 
-    For one uncertain parameter under a density it takes a linear programme, nearly all the time of a plan.
-    """
-    monkeypatch.setattr("statveil.planning.least_possible", lambda *_, **__: None)
+
+planning.least_possible = Remembered(planning.least_possible)
+
+WITHOUT = {Path(__file__).parent / folder for folder in ("auditing", "files", "structure", "tables")}
+"""Folders of tests that only use plans: none looks at how far a plan is from the best mechanism."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """Plans that a file makes when it is imported."""
+    if collector.path.parent not in WITHOUT:
+        return (yield)
+    with none_known():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Plans of a test and of its fixtures."""
+    if item.path.parent not in WITHOUT:
+        return (yield)
+    with none_known():
+        return (yield)

@@ -175,8 +175,11 @@ def python(script, *arguments, **environment):
 # --- every mode, every format -------------------------------------------------------------------
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_fresh_release_agrees_with_its_card_and_with_the_release_of_an_array(cli, tmp_path, plans, format):
-    for name, plan in PLANS.items():
-        folder = tmp_path / name
+    # every plan as CSV and as Parquet, each of the other formats with every third plan
+    number = FORMATS.index(format)
+    names = list(PLANS) if format in ("t.parquet", "t.csv") else list(PLANS)[number % 3 :: 3]
+    for name in names:
+        plan, folder = PLANS[name], tmp_path / name
         folder.mkdir()
         table = frame(name)
         source, target = written(table, folder / format), folder / f"out-{format}"
@@ -603,7 +606,7 @@ FULL_DISK = """
 def test_a_full_disk_is_a_sentence_and_leaves_everything_as_it_was(tmp_path, plans):
     formats = ["t.parquet", "t.csv", "t.csv.gz", "t.arrow", "t.xlsx", "t"]
     for format in formats:
-        written(frame(rows=600), tmp_path / format)
+        written(frame(rows=250), tmp_path / format)
     ended = python(FULL_DISK, plans("shift"), tmp_path, json.dumps([0, 2_000]), json.dumps(formats))
     assert ended.returncode == 0, ended.stderr
     found = json.loads(ended.stdout)
@@ -662,7 +665,7 @@ def private_texts(record):
 
 @pytest.mark.parametrize("name", PLANS)
 def test_neither_card_nor_terminal_tells_what_the_record_keeps(cli, tmp_path, plans, name):
-    rows = 30_011
+    rows = 3_011
     source, record = written(frame(name, rows=rows), tmp_path / "t.parquet"), tmp_path / "r.json"
     told = ""
     for target, more in (("o.parquet", []), ("j.parquet", ["--json"])):
@@ -1068,7 +1071,9 @@ def test_a_seed_means_the_same_rows_however_the_input_is_stored(cli, tmp_path, p
         for number, rows_of in enumerate(np.array_split(np.arange(rows), parts)):
             part = table[int(rows_of[0]) : int(rows_of[-1]) + 1]
             part.write_parquet(tmp_path / f"parts{parts}" / f"{number}.parquet")
-    for source in sorted(tmp_path.iterdir()):
+    sources = sorted(tmp_path.iterdir())
+    # all ways to store it for one plan, half of them for each of the others
+    for source in sources if name == "unit" else sources[len(name) % 2 :: 2]:
         target = tmp_path / f"out-{source.name}"
         done(*cli("release", plans(name), source, target, "--column", "x", "--seed", SEED))
         assert read(target) == expected, source.name
@@ -1089,14 +1094,14 @@ def test_a_seed_means_the_same_rows_on_any_number_of_threads(tmp_path, plans):
     for folder in ("in", "1", "4"):
         (tmp_path / folder).mkdir()
     for name in PLANS:
-        frame(name, rows=9_000).write_parquet(tmp_path / "in" / f"{name}.parquet", row_group_size=700)
+        frame(name, rows=2_800).write_parquet(tmp_path / "in" / f"{name}.parquet", row_group_size=700)
     for threads in ("1", "4"):
         ended = python(MANY, plans("").parent, tmp_path / "in", tmp_path / threads, POLARS_MAX_THREADS=threads)
         assert ended.returncode == 0, ended.stderr
     for name in PLANS:
         one, four = (pl.read_parquet(tmp_path / threads / f"{name}.parquet") for threads in ("1", "4"))
         assert one.equals(four), name
-        assert one["x"].to_list() != frame(name, rows=9_000)["x"].to_list()
+        assert one["x"].to_list() != frame(name, rows=2_800)["x"].to_list()
 
 
 def test_a_parquet_file_of_many_blocks_keeps_all_but_the_column(cli, tmp_path, plans):
@@ -1161,7 +1166,7 @@ def test_a_step_finer_than_the_column_is_written_is_kept_or_refused(cli, tmp_pat
 @pytest.mark.parametrize("name", ["shift", "affine", "scale"])
 @pytest.mark.parametrize("wide", [False, True])
 def test_a_fresh_release_of_32_bit_floats_agrees_with_its_card(cli, tmp_path, plans, name, wide, format):
-    for seed in range(6):
+    for seed in range(3):
         x = pl.Series(column(name, np.random.default_rng(seed), 20)).cast(pl.Float32)
         table = pl.DataFrame({"x": x.cast(pl.Float64) if wide else x})
         source, target = written(table, tmp_path / f"{seed}-{format}"), tmp_path / f"out-{seed}-{format}"
@@ -1248,7 +1253,9 @@ def test_accepted_leaks_are_named_in_public(cli, tmp_path, plans):
 @pytest.mark.parametrize("digits", [-1, 0, 2, 15])
 @pytest.mark.parametrize("format", ["t.parquet", "t.csv", "t.xlsx"])
 def test_rounding_is_exact_and_verified(cli, tmp_path, plans, format, digits):
-    for name in CONTINUOUS:
+    # every plan meets every format, and every number of digits
+    odd = (("t.parquet", "t.csv", "t.xlsx").index(format) + (-1, 0, 2, 15).index(digits)) % 2
+    for name in CONTINUOUS[odd::2]:
         table = frame(name)
         source, target = written(table, tmp_path / f"{name}-{format}"), tmp_path / f"out-{name}-{format}"
         done(*cli("release", plans(name), source, target, "--column", "x", "--round", digits))

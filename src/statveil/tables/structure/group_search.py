@@ -39,6 +39,7 @@ _TIMES = (
     "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%d.%m.%Y %H:%M:%S", "%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M:%S",
     "%d.%m.%Y %H:%M", "%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M",
 )  # fmt: skip
+_TIMED = r"\d\s*[-/.:]\s*[-+]?\d"  # in each of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,16 +250,17 @@ def _read(column: pl.Series, most: int = 1) -> list[pl.Series]:
     plain = text.cast(pl.Float64, strict=False)
     if plain.null_count() == empty:
         return [plain]
-    for form in _TIMES:
-        days = "%H" not in form
-        found = text.str.to_date(form, strict=False) if days else text.str.to_datetime(form, strict=False)
-        if found.null_count() == empty:
-            return [found.to_physical().cast(pl.Float64)]
-    clock = text.str.to_time("%H:%M:%S%.f", strict=False)
-    if clock.null_count() > empty:
-        clock = text.str.to_time("%H:%M", strict=False)
-    if clock.null_count() == empty:
-        return [clock.to_physical().cast(pl.Float64)]
+    if bool(text.str.contains(_TIMED).all()):  # else none of the many forms can be all of it
+        for form in _TIMES:
+            days = "%H" not in form
+            found = text.str.to_date(form, strict=False) if days else text.str.to_datetime(form, strict=False)
+            if found.null_count() == empty:
+                return [found.to_physical().cast(pl.Float64)]
+        clock = text.str.to_time("%H:%M:%S%.f", strict=False)
+        if clock.null_count() > empty:
+            clock = text.str.to_time("%H:%M", strict=False)
+        if clock.null_count() == empty:
+            return [clock.to_physical().cast(pl.Float64)]
     if most == 1:
         return [_number(text.str.extract(_NUMBER))]
     every = text.str.extract_all(_NUMBER)
@@ -289,14 +291,13 @@ def read_in_full(text: pl.Series) -> bool:
 
 def numbers_in(column: pl.Series) -> list[NDArray[np.float64]]:
     """Where values stand in the column's own order, as :func:`order_of`, then further numbers that a text holds."""
-    first = order_of(column)
     try:
         text = as_text(column)
-        if text is None:
-            return [first]
-        return [np.asarray(one.to_numpy(), dtype=np.float64) for one in _read(text, _IN_TEXT)]
+        if text is not None:
+            return [np.asarray(one.to_numpy(), dtype=np.float64) for one in _read(text, _IN_TEXT)]
     except (PolarsError, PanicException):
-        return [first]
+        pass
+    return [order_of(column)]
 
 
 def order_of(column: pl.Series) -> NDArray[np.float64]:

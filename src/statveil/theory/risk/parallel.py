@@ -61,12 +61,16 @@ def pieces_caught(
 
     def on_lines(at: Array) -> Caught:
         enter, leave = sweep.chord(at)
-        start = np.maximum(enter[:, None], edges[None, :-1])
-        stop = np.minimum(leave[:, None], edges[None, 1:])
-        line, band = np.nonzero(stop > start)
-        found = best_windows(
-            sweep, at[line], start[line, band], stop[line, band], window, cells=cells, zooms=0 if quick else 3
-        )
+        # the bins that each line meets are neighbours: of many bins on long lines these are few
+        first = np.clip(np.searchsorted(edges, enter, side="right") - 1, 0, bins - 1)
+        last = np.clip(np.searchsorted(edges, leave, side="left") - 1, 0, bins - 1)
+        met = np.maximum(last - first + 1, 0)
+        line = np.repeat(np.arange(len(at)), met)
+        band = first[line] + np.arange(len(line)) - np.repeat(np.cumsum(met) - met, met)
+        start, stop = np.maximum(enter[line], edges[band]), np.minimum(leave[line], edges[band + 1])
+        inside = stop > start
+        line, start, stop = line[inside], start[inside], stop[inside]
+        found = best_windows(sweep, at[line], start, stop, window, cells=cells, zooms=0 if quick else 3)
         hit, whole = np.zeros(len(at)), np.zeros(len(at))
         np.add.at(hit, line, found.hit)
         np.add.at(whole, line, found.mass)
