@@ -1,11 +1,13 @@
 """What the audit says of releases that are broken by construction and of sound ones, into docs/audit_power.md.
 
-Usage: python docs/audit_power.py [TRIALS [PROCESSES]]. The cases are those of tests/audit_cases.py; broken ones are
-forced through with every leak accepted.
+Usage: python docs/audit_power.py [TRIALS [PROCESSES [SAVED]]]. The cases are those of tests/audit_cases.py; broken ones
+are forced through with every leak accepted. The file SAVED keeps each row as soon as it is there, sound releases first:
+a run that was stopped goes on after its last row.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -30,10 +32,28 @@ def row_of(number: int) -> tuple[str, str]:
     return found.verdict, row
 
 
+def rows() -> list[tuple[str, str]]:
+    """Verdicts and rows of all cases; those that were saved are not audited again."""
+    names = [case.name for case in (*BROKEN, *SOUND)]
+    saved = Path(sys.argv[3]) if len(sys.argv) > 3 else None
+    known: dict[str, tuple[str, str]] = {}
+    if saved is not None and saved.exists():
+        lines = (json.loads(line) for line in saved.read_text(encoding="utf-8").splitlines())
+        known = {name: (verdict, row) for name, verdict, row in lines}
+    order = [*range(len(BROKEN), len(names)), *range(len(BROKEN))]
+    missing = [number for number in order if names[number] not in known]
+    with ProcessPoolExecutor(int(sys.argv[2]) if len(sys.argv) > 2 else 2) as pool:
+        for number, (verdict, row) in zip(missing, pool.map(row_of, missing), strict=True):
+            known[names[number]] = verdict, row
+            if saved is not None:
+                with saved.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps([names[number], verdict, row]) + "\n")
+    return [known[name] for name in names]
+
+
 def main() -> None:
     """Audit all cases and write the page."""
-    with ProcessPoolExecutor(int(sys.argv[2]) if len(sys.argv) > 2 else 2) as pool:
-        results = list(pool.map(row_of, range(len(BROKEN) + len(SOUND))))
+    results = rows()
     broken, sound = results[: len(BROKEN)], results[len(BROKEN) :]
     head = (
         "| release | why | best attacker | claimed | its rate | interval | tables | verdict |\n"
