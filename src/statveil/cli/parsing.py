@@ -154,7 +154,7 @@ def parse_amount(text: str, what: str) -> float | Relative:
 
 def parse_shape(text: str | None) -> str | Standard | None:
     """The shape from which a column is redrawn: ``catalogue``, or what :func:`_parse_shape` reads."""
-    if text is None or text.strip() == CATALOGUE:
+    if text is None or text.strip() in (CATALOGUE, "catalog"):
         return None if text is None else CATALOGUE
     return _parse_shape(text.strip().removeprefix("shape:")).standard
 

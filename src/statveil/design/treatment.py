@@ -10,13 +10,11 @@ import numpy as np
 from statveil.errors import ProblemError
 from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.location_scale import LocationScale
+from statveil.problem.model import REDRAWN
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 
-__all__ = ["REDRAWN", "Treatment", "treatment"]
-
-REDRAWN = 'Without a family, add --shape catalogue (shape="catalogue"): the column is redrawn from a public shape'
-"""What always works, said where no map keeps what is declared."""
+__all__ = ["Treatment", "treatment"]
 
 _MOST_BEYOND = 0.16
 """Largest share of a model beyond a declared bound where the column is drawn from the model: one standard deviation."""

@@ -23,10 +23,12 @@ from statveil.problem.shapes.reading import standard_of
 from statveil.problem.shapes.standard import Standard
 from statveil.problem.structure import Structure
 
-__all__ = ["CATALOGUE", "Choice", "Curve", "Model", "model_of"]
+__all__ = ["CATALOGUE", "REDRAWN", "Choice", "Curve", "Model", "model_of"]
 
 CATALOGUE = "catalogue"
 """What to write for the nearest of the documented shapes."""
+REDRAWN = 'Without a family, add --shape catalogue (shape="catalogue"): the column is redrawn from a public shape'
+"""What always works, said where no map keeps what is declared."""
 FROM_A_BOUND = (
     "expon",
     "gamma(0.5)",

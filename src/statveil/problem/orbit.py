@@ -9,7 +9,7 @@ from statveil.errors import ProblemError
 from statveil.problem.axis import Axis
 from statveil.problem.domain import Param
 from statveil.problem.families.any_shape import VALUE, AnyShape
-from statveil.problem.model import model_of
+from statveil.problem.model import REDRAWN, model_of
 from statveil.problem.prior import Box, Prior, Simplex, as_axis
 from statveil.problem.secret import Secret
 from statveil.problem.structure import Structure
@@ -45,7 +45,7 @@ def any_shape(
         raise ProblemError(
             f"the prior lets the {secret.label} reach {secret.per_shift * about:g}, about which the column is scaled: "
             "there every value would be the same, and beyond it the column would be turned over. State a range on one "
-            "side of it."
+            f"side of it. {REDRAWN}, which need not be."
         )
     return AnyShape(
         secret=secret,

@@ -7,11 +7,11 @@ from collections.abc import Collection
 
 import numpy as np
 
-from statveil.design.treatment import REDRAWN
 from statveil.errors import StructureError, unknown_name
 from statveil.modes import Mode
 from statveil.planning import Plan
 from statveil.problem.location_scale import LocationScale
+from statveil.problem.model import REDRAWN
 from statveil.problem.ordinal import Ordinal
 from statveil.problem.problem import Problem
 from statveil.problem.structure import Structure

@@ -10,10 +10,10 @@ import numpy as np
 from statveil.accounting import risk
 from statveil.design.interval.cuts import Chart
 from statveil.design.target import MaxDistortion, MaxRisk, hides_nothing, meets, unreachable
-from statveil.design.treatment import REDRAWN
 from statveil.mechanisms.interval import Interval
 from statveil.numeric import halved
 from statveil.problem.location_scale import Form, LocationScale
+from statveil.problem.model import REDRAWN
 from statveil.problem.problem import Problem
 from statveil.rounding import tolerant_floor
 from statveil.theory.risk.one_dimensional import teeth
