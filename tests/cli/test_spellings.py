@@ -44,6 +44,7 @@ def spelled(form, name="mean"):
     return f"{head}~{NUMBERS[function]}" if function == "NAME" else f"{head}~{function}({NUMBERS[function]})"
 
 
+@pytest.mark.usefixtures("no_optimum")
 @pytest.mark.parametrize("form", [form for form in PRIORS if form != "NAME=X"])
 def test_every_listed_prior_can_be_planned_with(cli, form):
     code, out, err = cli("plan", "--family", "location", "--prior", spelled(form), *ASKED)
@@ -204,6 +205,7 @@ def test_exponential_of_a_mean():
 BOUNDS = {"min=0": {"minimum": 0}, "max=100": {"maximum": 100}, "min=-10": {"minimum": -10}}
 
 
+@pytest.mark.usefixtures("no_optimum")
 @pytest.mark.parametrize("bound", BOUNDS)
 def test_between_ends_at_a_known_bound(cli, bound):
     prior = ("--prior", "mean~between(20,80,0.9)")

@@ -20,7 +20,7 @@ def own(secret, values):
     return float({"mean": np.mean, "std": np.std}[secret.kind](values))
 
 
-def planned(family, prior, secret, *, known=None, risk=0.2, tolerance=0.5, method="interval"):
+def planned(family, prior, secret, *, known=None, risk=0.2, tolerance=0.5, method="interval", width=None):
     problem = sv.Problem(
         family=family,
         prior=sv.Box(**prior),
@@ -28,7 +28,8 @@ def planned(family, prior, secret, *, known=None, risk=0.2, tolerance=0.5, metho
         tolerance=tolerance,
         known=known if known is not None else sv.Structure(),
     )
-    return sv.plan(problem, max_risk=risk, method=method)
+    target = {"max_risk": risk} if width is None else {"bin": width}
+    return sv.plan(problem, method=method, **target)
 
 
 CONTINUOUS = {
@@ -80,7 +81,9 @@ PAIRS = [
 @pytest.mark.parametrize(("name", "secret"), PAIRS, ids=lambda value: getattr(value, "label", value))
 def test_the_released_statistic_is_the_plans_and_the_structure_stays(name, secret):
     family, prior, known = CONTINUOUS[name]
-    plan = planned(family, prior, secret, known=known)
+    # the search for a direction of two parameters under a bound takes seconds, and is not the subject
+    width = 12.0 if name == "gaussian from 0" else None
+    plan = planned(family, prior, secret, known=known, width=width)
     rng = np.random.default_rng(len(name))
     for _ in range(5):
         values = draw(name, rng)
@@ -152,7 +155,7 @@ def test_two_tables_on_one_line_of_parameters_give_the_same_release(seed, share,
 def test_the_best_guess_from_a_released_table_is_as_good_as_the_plan_says():
     plan = planned(sv.Location(), {"mean": (0, 200)}, sv.Mean(), tolerance=1.0)
     rng = np.random.default_rng(8)
-    hits, trials = 0, 1500
+    hits, trials = 0, 800
     shape = rng.gamma(2.0, 30.0, 60)
     for _ in range(trials):
         values = shape + rng.uniform(0, 200) - shape.mean()

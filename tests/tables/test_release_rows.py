@@ -154,7 +154,7 @@ def stairs_in_order(out):
     ("mode", "rows", "attack"),
     [
         ("rank", 300, steps_in_order),
-        ("rank", 5_000, steps_in_order),
+        pytest.param("rank", 5_000, steps_in_order, marks=pytest.mark.slow),
         pytest.param("rank", 20_000, steps_in_order, marks=pytest.mark.slow),
         ("jitter", 6_000, stairs_in_order),
         ("smooth", 6_000, stairs_in_order),

@@ -118,6 +118,24 @@ def test_the_name_of_a_lazy_column_is_no_pattern():
     assert lazy["x1"].to_list() == [0.0] * ROWS
 
 
+@pytest.mark.parametrize("cells", ["text", "counts", "times"])
+def test_the_name_of_another_column_is_no_pattern(tmp_path, cells):
+    """The engine would find no column of such a name."""
+    others = {
+        "text": [f"row {row % 83} ok" for row in range(ROWS)],
+        "counts": SMALL["age"],
+        "times": SMALL["seen"],
+    }
+    table = SMALL.select("x").with_columns(pl.Series("^y.*$", others[cells]))
+    released = sv.release(SHIFT, table, column="x")
+    assert released["^y.*$"].to_list() == table["^y.*$"].to_list()
+    path = written(table, tmp_path, "parquet")
+    sv.release(SHIFT, path, output=tmp_path / "out.parquet", column="x")
+    assert pl.read_parquet(tmp_path / "out.parquet").equals(released)
+    with pytest.raises(sv.StructureError, match=r"\^y"):  # and what it tells is seen, by its name
+        sv.release(SHIFT, table.with_columns(pl.Series("^y.*$", [f"{cell} ms" for cell in table["x"]])), column="x")
+
+
 # --- verify -------------------------------------------------------------------------------------
 @pytest.mark.parametrize("engine", ["lazy", "pandas", "arrow", "duckdb"])
 def test_a_released_frame_is_verified_by_its_card(engine):

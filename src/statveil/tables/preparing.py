@@ -112,14 +112,14 @@ def prepare(
         # these searches take time, so what is accepted anyway is not looked for
         looked = beside is not None and "copies" not in accepted
         copies = (
-            find_copies(beside(labels), categories=labels is not None, statistics=statistics)
+            find_copies(_unnamed(beside(labels)), categories=labels is not None, statistics=statistics)
             if looked and beside is not None
             else []
         )
         if not rows_drawn:
             return copies
         in_order = [] if shuffled or "order" in accepted else find_order(mode, order)
-        rows = None if beside is None or "groups" in accepted else beside(labels)
+        rows = None if beside is None or "groups" in accepted else _unnamed(beside(labels))
         # too many columns are refused by then, and are not gone through for another reason to refuse them
         most = MOST_COLUMNS if looked else None
         return [*copies, *in_order, *([] if rows is None else _groups(plan, order, rows, most, shuffled=shuffled))]
@@ -259,6 +259,12 @@ def _few_rows(plan: Plan, rows: int) -> list[Finding]:
     what = plan.problem.secret.label
     says = f"with fewer than {needed} rows the {what} takes so few values that guesses hit more often."
     return [Finding(name="few-rows", values=(), flag="", says=says)]
+
+
+def _unnamed(rows: Beside) -> Beside:
+    """The other columns without their own names: the engine takes one such as ``^a.*$`` for a pattern."""
+    for values, others in rows:
+        yield values, {name: other.alias("") for name, other in others.items()}
 
 
 def _groups(plan: Plan, order: Order, rows: Beside, most: int | None, *, shuffled: bool) -> list[Finding]:

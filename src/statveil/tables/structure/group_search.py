@@ -273,11 +273,12 @@ def _read(column: pl.Series, most: int = 1) -> list[pl.Series]:
 
 def _number(text: pl.Series) -> pl.Series:
     """The number that a piece of text means; in brackets, as bookkeepers write it, it is negative."""
-    text = text.str.replace("(", "-", literal=True)
-    comma = text.str.contains(r"\.\d{3},|^[-+]?\d+,(\d{1,2}|\d{4,})$").fill_null(False)  # a decimal comma
-    european = text.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
-    english = text.str.replace_all(",", "", literal=True)
-    return european.zip_with(comma, english).cast(pl.Float64, strict=False)
+    plain = pl.col("text").str.replace("(", "-", literal=True)
+    comma = plain.str.contains(r"\.\d{3},|^[-+]?\d+,(\d{1,2}|\d{4,})$").fill_null(False)  # a decimal comma
+    european = plain.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
+    english = plain.str.replace_all(",", "", literal=True)
+    number = pl.when(comma).then(european).otherwise(english).cast(pl.Float64, strict=False)
+    return text.alias("text").to_frame().select(number).to_series()  # in one go: the engine starts once
 
 
 def read_in_full(text: pl.Series) -> bool:
