@@ -22,6 +22,17 @@ def _density(name: str, args: list[float], low: float, high: float) -> Json:
 
 
 CASES: dict[str, Json] = {
+    "trimmed mean of a table of quantiles": {  # one rule of 400 points over the bends: 0.8922825 for 0.8922871
+        "family": {
+            "name": "shape",
+            "of": {"levels": [0.0, 0.5, 0.9, 1.0], "values": [1.0, 3.0, 8.0, 20.0]},
+            "parameters": ["median", "iqr"],
+        },
+        "prior": {"median": {"kind": "known", "value": 39.27}, "iqr": _flat(0.3346, 0.6461)},
+        "secret": {"kind": "trimmed-mean", "share": 0.2489},
+        "tolerance": 5.395e-05,
+        "plan": {"bin": 0.0009349, "method": "auto"},
+    },
     "uniform maximum, flat box": {
         "family": {"name": "uniform"},
         "prior": {"low": _flat(0, 50), "high": _flat(50, 52)},

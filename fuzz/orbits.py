@@ -23,6 +23,7 @@ __all__ = ["as_one_parameter", "moved", "risk_of_shares", "value_of"]
 Array = NDArray[np.float64]
 Json = Mapping[str, Any]
 
+_CLOSE, _MOST_TEETH = 5e-7, 4e6
 _SIGNS = {"value": 0.0, "ln": 1.0, "-ln": -1.0}
 
 
@@ -111,8 +112,12 @@ def risk_of_shares(mechanism: Json, believed: Belief, share: float) -> Truth:
     """
     step = float(mechanism["step"])
     edges = bin_edges(mechanism)
-    one, two = (_at_residues(edges, step, believed, share, parts) for parts in (400, 800))
-    return Truth(risk=min(one, two), error=abs(one - two))
+    found = [_at_residues(edges, step, believed, share, parts) for parts in (400, 800)]
+    parts = 800
+    while abs(found[-1] - found[-2]) > _CLOSE and parts * (edges[-1] - edges[0]) / step < _MOST_TEETH:
+        parts *= 4
+        found.append(_at_residues(edges, step, believed, share, parts))
+    return Truth(risk=min(found[-2:]), error=abs(found[-1] - found[-2]))
 
 
 def _at_residues(edges: Array, step: float, believed: Belief, share: float, parts: int) -> float:

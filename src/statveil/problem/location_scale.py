@@ -85,6 +85,15 @@ class LocationScale(Family):
         """E|a + b Z|, the Wasserstein-1 length of a change of loc by ``a`` and of scale by ``b``."""
 
     # --- directions of the paper --------------------------------------------------------------
+    def z_trimmed(self, share: float) -> float:
+        """Mean of Z without this share of it at each end; its quantiles must have no bends but in the tails."""
+        ends = share * 2.0 ** np.arange(max(1, math.ceil(-math.log2(2 * share))))
+        edges = np.concatenate([ends, [0.5], 1 - ends[::-1]])  # finer and finer towards both ends
+        nodes, weights = np.polynomial.legendre.leggauss(40)
+        half = 0.5 * np.diff(edges)
+        levels = edges[:-1, None] + half[:, None] * (1 + nodes)
+        return float(np.sum(half[:, None] * weights * self.z_quantile(levels))) / (1 - 2 * share)
+
     def shift_optimum(self, q: float) -> tuple[float | None, float] | None:
         """Best slope and gamma, in closed form, for a secret loc + q scale; ``None`` where there is no closed form."""
         return None

@@ -194,6 +194,15 @@ class Shape(LocationScale):
         # a pivot beyond all numbers: the shift, and at most what the stretch does about the centre
         return np.where(stretch == 0, np.abs(shift), np.where(inside, moved, np.abs(shift) + moved))
 
+    def z_trimmed(self, share: float) -> float:
+        z = self.standard
+        if not math.isfinite(z.mean):
+            return super().z_trimmed(share)
+        # int_0^u Q = u Q(u) - E(Q(u) - Z)^+, whatever bends and jumps Q has, and likewise from above
+        low, high = z.quantile(share), z.upper_quantile(share)
+        ends = float(share * (low + high) - z.below(low) + z.above(high))
+        return ((z.mean - ends) / (1 - 2 * share) - self._centre) / self._unit
+
     # --- the best direction -------------------------------------------------------------------
     def direction(self, slope: float) -> Form:
         place, unit = self.parameters
