@@ -245,7 +245,8 @@ def test_a_released_column_has_the_released_statistic_and_verifies(plan, column,
     wanted = done.record["released"]["secret"]
     secret = plan.problem.secret
     found = np.quantile(out["x"], secret.alpha) if secret.kind == "quantile" else out["x"].mean()
-    assert found == pytest.approx(wanted, abs=1e-6)
+    near = 1e-6 if plan.mode == "shift" else 2e-6 * float(out["x"].abs().max())  # a stretched column keeps seven digits
+    assert found == pytest.approx(wanted, abs=near)
     assert out["y"].equals(table["y"])
     assert done.card["guarantee"]["risk"] == plan.risk
     checks = sv.verify_file(tmp_path / "out.parquet").checks

@@ -209,7 +209,7 @@ def test_beliefs_agree_with_themselves(axis):
 
 
 def test_members_of_a_class_keep_floor_slope_and_mass():
-    data = {"low": 2.0, "high": 7.0, "floor": 0.05, "slope": 0.12}
+    data = {"kind": "lipschitz", "low": 2.0, "high": 7.0, "floor": 0.05, "slope": 0.12}
     x = np.linspace(2, 7, 20_001)
     for member in members(data, periods=(0.9,)):
         height = member.pdf(x)

@@ -10,7 +10,7 @@ import pytest
 
 import statveil as sv
 from fuzz.checker import SLACK, true_risk
-from fuzz.problems import make
+from fuzz.making import make
 
 pytestmark = pytest.mark.usefixtures("no_optimum")
 

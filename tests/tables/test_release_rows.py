@@ -26,6 +26,7 @@ from statveil.tables.structure.order_search import Order
 from statveil.tables.structure.relation import scores_of, told_by_order
 from statveil.tables.verification import LEAKS
 
+pytestmark = pytest.mark.filterwarnings("ignore:The (smallest or|released column)")  # of columns that are redrawn
 LABELS = ("red", "green", "blue")
 TRIALS = 24
 
@@ -52,6 +53,14 @@ PLANS = {
     ),
     "jitter": located(),
     "smooth": located(heaps=(5,)),
+    "model": planned(
+        max_risk=0.1,
+        prior=(30, 200),
+        secret=sv.Mean(),
+        tolerance=1,
+        known=sv.Structure(minimum=0, step=1, heaps=(5,)),
+        shape="catalogue",
+    ),
     "unit": planned(max_risk=0.2, family=sv.Poisson(), prior=sv.Box(rate=(5, 30)), secret=sv.Mean(), tolerance=0.3),
     "category": planned(max_risk=0.2, family=sv.Categorical(labels=LABELS), secret=sv.Fraction("red"), tolerance=0.02),
 }
@@ -65,7 +74,7 @@ def column(mode, rows, rng):
     """Independent rows with a parameter drawn from the prior."""
     if mode == "rank":
         return rng.binomial(20, rng.uniform(0.35, 0.65), rows).astype(float)
-    if mode in ("jitter", "smooth"):
+    if mode in ("jitter", "smooth", "model"):
         return np.rint(rng.gamma(25, rng.uniform(45, 75) / 25, rows))
     if mode == "unit":
         return rng.poisson(rng.uniform(6, 28), rows).astype(float)
