@@ -190,7 +190,7 @@ CONTINUOUS = {
 
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_continuous_columns_are_silent(name):
-    for seed in range(22):
+    for seed in range(0, 22, 2):
         rng = np.random.default_rng(seed)
         rows = int(10 ** rng.uniform(1, 4.7 if seed else 5.3))
         values = CONTINUOUS[name](rng, rows) * 10.0 ** (seed - 9)
