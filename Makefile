@@ -21,14 +21,16 @@ $(READY): pyproject.toml
 demo: $(READY)  ## plan and release a small table, read it back, play the attacker, draw before and after
 	$(BIN)/python examples/demo.py
 
-# two workers on two cores: more threads in each only get in each other's way
+# two workers on two cores: more threads in each only get in each other's way; neighbouring tests share plans, so each worker takes
+# a stretch of them and steals from the other at the end
+WORKERS := -n 2 --dist worksteal
 test test-slow test-faults test-oldest $(BY_STOREY): export OPENBLAS_NUM_THREADS := 1
 
 test: $(READY) lint browser  ## lint, types, import directions, tests, doctests
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest $(WORKERS)
 
 $(BY_STOREY): test-%: $(READY)
-	$(BIN)/python -m pytest -n 2 tests/$* $(wildcard src/statveil/$*)
+	$(BIN)/python -m pytest $(WORKERS) tests/$* $(wildcard src/statveil/$*)
 
 browser:  ## Debian's chromium, in which tests open our pages; installed where apt-get and the rights for it are there
 	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && \
@@ -37,16 +39,16 @@ browser:  ## Debian's chromium, in which tests open our pages; installed where a
 		echo "No chromium (apt-get install chromium): tests/report/test_pages.py opens no page in a browser."
 
 test-slow: $(READY)  ## the checks that take minutes
-	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python -m pytest $(WORKERS) -m slow
 
 test-faults: $(READY)  ## every step of a release interrupted once, for each format and fault; races
-	$(BIN)/python -m pytest -n 2 -m faults
+	$(BIN)/python -m pytest $(WORKERS) -m faults
 
 test-oldest:  ## the tests with the lowest version of every dependency that pyproject.toml allows
 	$(PYTHON) -m venv build/oldest
 	$(PYTHON) tests/oldest_versions.py > build/oldest/constraints.txt
 	build/oldest/bin/python -m pip install --quiet --disable-pip-version-check -c build/oldest/constraints.txt -e '.[dev]'
-	build/oldest/bin/python -m pytest -n 2 -p no:cacheprovider
+	build/oldest/bin/python -m pytest $(WORKERS) -p no:cacheprovider
 
 lint: $(READY)  ## ruff, mypy --strict, import directions
 	$(BIN)/ruff check .

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("no_optimum")
 
 NAMES = ("support", "atoms", "records", "auxiliary", "repeated")
 LOW, HIGH, ATOM = 20.0, 330.0, 130.0
-TRIALS = 51
+TRIALS = 30
 GAUSSIAN = {"mu": (100, 200), "sigma": (20, 60)}
 
 
@@ -235,7 +235,7 @@ def _safe(plan, rng):
 
 @pytest.mark.parametrize("mode", ["scale", "shift"])
 def test_safe_tables_stay_safe(mode):
-    plan, trials = plan_of(mode), 320
+    plan, trials = plan_of(mode), 200
     names = NAMES if mode == "scale" else ("auxiliary", "repeated")
     hits = dict.fromkeys(names, 0)
     for trial in range(trials):

@@ -125,7 +125,7 @@ TELLING = {
 def test_a_column_that_tells_is_refused_and_gives_all_away_where_forced(name):
     beside, original = TELLING[name]
     hits = 0
-    for seed in range(12):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         x = column(rng)
         frame = pl.DataFrame({"x": x, **beside(x, rng)})
@@ -133,7 +133,7 @@ def test_a_column_that_tells_is_refused_and_gives_all_away_where_forced(name):
             sv.release(PLAN, frame, column="x")
         forced = sv.release(PLAN, frame, column="x", accept=["copies"])
         hits += abs(attacked(forced, original) - x.mean()) <= 1.0
-    assert hits >= 11  # the attack is real: 0.1 is claimed
+    assert hits >= 5  # the attack is real: 0.1 is claimed, with which that happens once in 18,000 times
 
 
 @pytest.mark.parametrize("strays", [0, 1])

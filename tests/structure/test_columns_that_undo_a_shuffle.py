@@ -77,7 +77,7 @@ def test_a_weak_drift_is_brought_back_by_whatever_numbers_the_rows(name):
 
 @pytest.mark.parametrize("plan", [BINOMIAL, POISSON, SHARES], ids=["rank", "unit", "category"])
 def test_ids_of_rows_without_an_order_and_ids_in_another_order_are_fine(plan):
-    for seed in range(5):
+    for seed in range(2):
         rng = np.random.default_rng(seed)
         x = drifting(plan, rng)
         for name in ("ulid", "letters", "base 36"):
