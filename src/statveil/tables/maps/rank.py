@@ -297,7 +297,8 @@ def inside(known: Structure, offset: float = 0.0) -> Callable[[Array], Array]:
     anchor = known.fixed_points[0] if known.fixed_points else offset
 
     def finish(values: Array) -> Array:
-        held = np.clip(values, known.minimum, known.maximum)
+        low = -np.inf if known.minimum is None else known.minimum
+        held = np.clip(values, low, np.inf if known.maximum is None else known.maximum)
         if known.step is None:
             return held
         place = np.floor((held - anchor) / known.step + 0.5)
