@@ -17,7 +17,7 @@ from statveil.problem.location_scale import LocationScale
 from statveil.problem.problem import Problem
 from statveil.problem.structure import Structure
 
-__all__ = ["BLUR", "MODES", "SEVEN_DIGITS", "Continuous", "Mode", "Redrawn", "known_point", "mode_of"]
+__all__ = ["BLUR", "MODES", "SEVEN_DIGITS", "ByRank", "Continuous", "Mode", "Redrawn", "known_point", "mode_of"]
 
 BLUR = 2.0**-23
 """Of a value: the widest cell of a 32-bit float, for a value at the lower end of its octave."""
@@ -157,6 +157,15 @@ class Redrawn(Mode):
 
     def slack(self, problem: Problem, rows: int, largest: float) -> float:
         return 0.5 * (problem.known.step or 1.0) / rows
+
+
+class ByRank(Mode):
+    """Values that a model makes, given out by rank: of the column itself only the order of its rows is kept."""
+
+    random: ClassVar[bool] = True
+    parts_equals: ClassVar[bool] = True
+    of_model: ClassVar[bool] = True
+    structure_shows: ClassVar[bool] = False
 
 
 def known_point(problem: Problem, known: Structure) -> float | None:

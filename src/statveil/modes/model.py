@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from statveil.modes.mode import Mode, Moved
+from statveil.modes.mode import ByRank, Moved
 from statveil.problem.model import CATALOGUE
 from statveil.problem.problem import Problem
 
 __all__ = ["ModelMode"]
 
 
-class ModelMode(Mode):
+class ModelMode(ByRank):
     """The release that exists whatever the column's structure: only ranks, and one of few choices, are the column's."""
 
     name: ClassVar[str] = "model"
@@ -20,11 +20,7 @@ class ModelMode(Mode):
         "shape comes on top)"
     )
     prepared_in: ClassVar[str] = "statveil.tables.maps.model"
-    random: ClassVar[bool] = True
-    parts_equals: ClassVar[bool] = True
-    of_model: ClassVar[bool] = True
     calibrated: ClassVar[bool] = True
-    structure_shows: ClassVar[bool] = False
 
     def treats(self, problem: Problem, kind: str, moved: Moved) -> bool:
         return kind == self.name

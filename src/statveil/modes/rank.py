@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from statveil.modes.mode import Mode, Moved
+from statveil.modes.mode import ByRank, Moved
 from statveil.modes.unit import UnitMode
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import LocationScale
@@ -13,7 +13,7 @@ from statveil.problem.problem import Problem
 __all__ = ["RankMode"]
 
 
-class RankMode(Mode):
+class RankMode(ByRank):
     """The model's quantiles, by rank: what no other map keeps."""
 
     name: ClassVar[str] = "rank"
@@ -21,10 +21,6 @@ class RankMode(Mode):
         "redraw the column from the released model, by rank (what the column differs from it comes on top)"
     )
     prepared_in: ClassVar[str] = "statveil.tables.maps.rank"
-    random: ClassVar[bool] = True
-    parts_equals: ClassVar[bool] = True
-    of_model: ClassVar[bool] = True
-    structure_shows: ClassVar[bool] = False
 
     def treats(self, problem: Problem, kind: str, moved: Moved) -> bool:
         if isinstance(problem.family, LocationScale):

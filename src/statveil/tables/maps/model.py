@@ -72,7 +72,8 @@ def prepare(job: Job) -> Modelled:
         rows += int(np.count_nonzero(np.isfinite(block)))
     offset = _near_zero(job.offset, model)
     target = _on_steps(model, float(job.applied.secret), offset)
-    choice = _chosen(model, np.sort(sampler.values), target)
+    values = np.sort(sampler.values)
+    choice = _chosen(model, values, target)
     choice, column = model_column(job.plan.problem, choice, target, rows=rows, offset=offset)
     made = prepare_rank(job.blocks, quantile=column, seed=job.seed)
     return (Modelled if model.known.step is None else OnSteps)(
@@ -80,7 +81,7 @@ def prepare(job: Job) -> Modelled:
         released=made.released,
         shape=model.shapes[choice.shape].label,
         choice=choice,
-        misfit=_misfit(job, choice, np.sort(sampler.values), rows, offset),
+        misfit=_misfit(job, choice, values, offset),
     )
 
 
@@ -164,7 +165,7 @@ def _heaped(model: Model, values: Array) -> list[float]:
 
 
 # --- the shape at the released statistic ----------------------------------------------------------
-def _drawn(problem: Problem, model: Model, choice: Choice, at: float, rows: int, offset: float) -> Column:
+def _drawn(model: Model, choice: Choice, at: float, rows: int, offset: float) -> Column:
     """Level by level the values of a column: atoms, heaps, step and bounds included."""
     known = model.known
     finish = inside(known, offset)
@@ -188,7 +189,7 @@ def _solved(problem: Problem, model: Model, choice: Choice, target: float, rows:
     levels = (np.arange(nodes) + 0.5) / nodes
 
     def statistic(at: float) -> float:
-        values = _drawn(problem, model, choice, at, nodes, offset)(levels)
+        values = _drawn(model, choice, at, nodes, offset)(levels)
         return problem.secret.of_column(InMemory(values), problem.family)
 
     close = _CLOSE * max(abs(target), model.width)
@@ -197,7 +198,7 @@ def _solved(problem: Problem, model: Model, choice: Choice, target: float, rows:
         return None
     if rows > nodes:
         at = _corrected(problem, model, choice, at, target, rows, offset, statistic)
-    return _drawn(problem, model, choice, at, rows, offset)
+    return _drawn(model, choice, at, rows, offset)
 
 
 def _root(statistic: Callable[[float], float], target: float, model: Model, close: float) -> float | None:
@@ -246,7 +247,7 @@ def _corrected(
     slope = (statistic(at + nudge) - statistic(at)) / nudge
     best = (math.inf, at)
     for _ in range(_PASSES):
-        column = _drawn(problem, model, choice, at, rows, offset)
+        column = _drawn(model, choice, at, rows, offset)
 
         def blocks(column: Column = column) -> Iterator[Array]:
             for first in range(0, rows, BLOCK):
@@ -260,7 +261,7 @@ def _corrected(
     return best[1]
 
 
-def _misfit(job: Job, choice: Choice, values: Array, rows: int, offset: float) -> float:
+def _misfit(job: Job, choice: Choice, values: Array, offset: float) -> float:
     """How far the original lies from the shape at its own statistic."""
     try:
         _, column = model_column(job.plan.problem, choice, job.statistic, rows=len(values), offset=offset)
