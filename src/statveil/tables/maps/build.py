@@ -8,6 +8,7 @@ from importlib import import_module
 from statveil.planning import Applied, Plan
 from statveil.tables.blocks import Blocks
 from statveil.tables.estimate import anchor_of
+from statveil.tables.maps.blur import Blur
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.maps.sampling import Counts
 
@@ -30,12 +31,14 @@ class Job:
         A pass over the column.
     offset : float
         Where the column's lattice lies, if a step is declared.
-    smear : bool
-        Whether values that are 32-bit floats are smeared over their cells.
+    blurs : bool
+        Whether values may be blurred: not where they lie on a lattice that was accepted.
     seed : int
         The secret seed.
     centre : float
         The point about which a spread is stretched where none is known.
+    mean, std : float
+        Of the column.
     counts : array, optional
         Rows of each category as they were counted: a column that has others by now is refused.
     """
@@ -46,9 +49,11 @@ class Job:
     applied: Applied
     blocks: Blocks
     offset: float
-    smear: bool
+    blurs: bool
     seed: int
     centre: float = 0.0
+    mean: float = 0.0
+    std: float = 0.0
     counts: Counts | None = None
 
     @property
@@ -64,10 +69,13 @@ class Job:
             return self.statistic, float(self.applied.secret)
         return anchor_of(problem, self.params), anchor_of(problem, self.released)
 
-    @property
-    def smear_seed(self) -> int | None:
-        """The seed by which values are smeared over their cells, if they are."""
-        return self.seed if self.smear else None
+    def blur(self, *held: float) -> Blur | None:
+        """The blur of a continuous column in which some values stay where they are; ``None`` where there is none."""
+        if not self.blurs:
+            return None
+        if held:
+            return Blur(seed=self.seed, held=held)
+        return Blur(seed=self.seed, about=self.mean, least=self.std)
 
     @property
     def bound(self) -> float:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
 
-__all__ = ["Lattice", "find_lattice", "ulp"]
+__all__ = ["Lattice", "any_step", "find_lattice", "ulp"]
 
 MOST_DECIMALS = 12
 MOST_STEPS = 1e8
@@ -62,8 +62,8 @@ def find_lattice(values: Array, rows: int, bits: int) -> Lattice | None:
     for 32-bit floats, whose values are exact here but mean less.
     """
     if bits <= 24:
-        return _decimal(values, rows, 24) or _any_step(values, 24)
-    found = _decimal(values, rows, bits) or _any_step(values, bits)
+        return _decimal(values, rows, 24) or any_step(values, 24)
+    found = _decimal(values, rows, bits) or any_step(values, bits)
     top = float(np.max(np.abs(values)))
     if top > 3e38 or bool(np.any(values.astype(np.float32) != values)):
         return found
@@ -117,7 +117,7 @@ def _are_decimal(values: Array, scale: float, bits: int) -> bool:
     return bool(np.all(np.abs(nearest - values) <= 1.25 * ulp(values, bits)))
 
 
-def _any_step(values: Array, bits: int) -> Lattice | None:
+def any_step(values: Array, bits: int) -> Lattice | None:
     """Find a step that is not decimal, such as 1/550, from the gaps between neighbours."""
     if len(values) < 4:
         return None
