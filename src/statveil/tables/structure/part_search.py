@@ -16,10 +16,10 @@ _FEWEST = 8
 """Values of one size: six on a lattice are no accident."""
 _REACH = 2.2
 """From the smallest to the largest of them: two cells of digits or bits at most."""
-_NEXT = 1.5
+_NEXT = 1.15  # the next size, so that one of them begins close above every change of the cells
 _COARSE = 1.4
 """Of the blur: a step below it keeps less than 1e-4 of its wave (exp(-2 pi^2 / 1.4^2) is 4e-5)."""
-_MOST = 400  # sizes that are looked at
+_MOST = 2000  # sizes that are looked at
 
 
 def lattice_of_a_part(values: Array, bits: int) -> bool:
@@ -39,15 +39,16 @@ def lattice_of_a_part(values: Array, bits: int) -> bool:
     """
     if len(values) < _FEWEST:
         return False
-    middle, spread = float(values.mean()), float(values.std())
-    for side in (values[values > 0], -values[values < 0][::-1]):
+    mean, spread = float(values.mean()), float(values.std())
+    for side, middle in ((values[values > 0], mean), (-values[values < 0][::-1], -mean)):
         start = float(side[0]) if len(side) else 0.0
         for _ in range(_MOST):
             first, last = np.searchsorted(side, (start, _REACH * start))
             if last - first >= _FEWEST:
                 part = side[first:last]
                 step = any_step(part, bits)
-                size = min(float(part[0]), abs(float(part[0]) - middle) + spread)
+                # the least blur that one of them gets, in a column that is stretched or moved
+                size = min(float(part[0]), float(np.abs(part - middle).min()) + spread)
                 if step is not None and step.step > _COARSE * BLUR * size:
                     return True
             rest = np.searchsorted(side, _NEXT * start)
