@@ -52,7 +52,7 @@ def lattice_of_a_part(values: Array, bits: int) -> bool:
                 if step is not None and step.step > _COARSE * BLUR * size:
                     return True
             rest = np.searchsorted(side, _NEXT * start)
-            if last >= len(side) or rest >= len(side) or not math.isfinite(_REACH * start):
+            if len(side) - rest < _FEWEST or not math.isfinite(_REACH * start):
                 break
             # from the next value on, where none is close
             start = max(_NEXT * start, float(side[rest]) / _NEXT)
