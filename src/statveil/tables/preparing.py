@@ -112,7 +112,12 @@ def prepare(
         # these searches take time, so what is accepted anyway is not looked for
         looked = beside is not None and "copies" not in accepted
         copies = (
-            find_copies(_unnamed(beside(labels)), categories=labels is not None, statistics=statistics)
+            find_copies(
+                _unnamed(beside(labels)),
+                categories=labels is not None,
+                values_show=mode.structure_shows,
+                statistics=statistics,
+            )
             if looked and beside is not None
             else []
         )

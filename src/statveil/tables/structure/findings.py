@@ -15,7 +15,7 @@ from statveil.tables.structure.heap_search import find_heaps
 from statveil.tables.structure.lattice_search import Lattice, find_lattice, ulp
 from statveil.tables.structure.misfit_search import find_excess
 from statveil.tables.structure.part_search import lattice_of_a_part
-from statveil.tables.structure.ratio_search import binary_step, log_ratios, ratios
+from statveil.tables.structure.ratio_search import binary_step, log_ratios, multiples, ratios
 from statveil.tables.structure.repeat_search import repeats
 from statveil.tables.structure.rough_search import find_roughness, find_wave, level_out
 from statveil.tables.structure.round_search import find_round
@@ -86,7 +86,7 @@ def find_structure(sample: Array, *, bits: int = 53) -> list[Finding]:
     others = np.delete(values, on)
     found += _transform(others, 2 * ulp(others, used)) or (_log_ratios(others) if used > 24 else [])
     found += _repeats(counts, float("inf") if used > 24 else float((values[-1] - values[0]) / ulp(values, used).max()))
-    found += _coarser() if significant_bits(values) else _part() if lattice_of_a_part(others, used) else []
+    found += _coarser() if significant_bits(values) else _part(others, used)
     if used > 24 and not any(one.name == "transform" for one in found):
         found += _ratios(others)
     return found
@@ -296,11 +296,13 @@ def _coarser() -> list[Finding]:
     return [Finding(name="digits", values=(), flag="", says=says)]
 
 
-def _part() -> list[Finding]:
+def _part(values: Array, bits: int) -> list[Finding]:
+    if not (lattice_of_a_part(values, bits) or (bits > 24 and multiples(values))):
+        return []
     says = (
-        "values of one size are multiples of one step, as where numbers were rounded to a few digits before a change "
-        "of units; the width of that step in the release shows how far the column moved: release the numbers as they "
-        "were before, with their own step."
+        "many values, or those of one size, are multiples of one step, as where numbers were rounded to a few digits "
+        "before a change of units; the width of that step in the release shows how far the column moved: release the "
+        "numbers as they were before, with their own step."
     )
     return [Finding(name="digits", values=(), flag="", says=says)]
 

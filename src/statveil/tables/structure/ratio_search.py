@@ -1,4 +1,4 @@
-"""Short numbers that are no decimals: multiples of a power of two, ratios of small whole numbers."""
+"""Short numbers that are no decimals: multiples of a power of two or of any number, ratios of small whole numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
 
-__all__ = ["binary_step", "log_ratios", "ratios"]
+__all__ = ["binary_step", "common_multiples", "log_ratios", "multiples", "ratios"]
 
 _MOST_BITS = 44
 """Numbers that use no more bits than this, of 53, are on a lattice of powers of two."""
@@ -17,6 +17,12 @@ _CLOSE = 2e-15
 _LOG_LARGEST, _LOG_CLOSE = 1_000, 1e-14  # of logarithms, whose inverses have larger errors
 _LOOKED_AT = 20_000
 _FEWEST = 3
+_PAIRS, _FEWEST_PAIRS = 2_048, 8
+_MULTIPLE_CLOSE = 4e-15  # three rounding errors of a product each
+_MULTIPLES = ((20_000, 0.04), (2**17, 0.35))
+"""Whole numbers up to this, in so many pairs. Multiples of larger ones lie closer together than a map's blur is wide;
+of a million, as six digits have, the first are met in 2 pairs of 100, the second in 20, where common factors shorten
+the ratio."""
 _UNITS = (1.0, 100.0, 1e3, 1e5, 1e6)
 """Plain ratios, percentages, and rates per so many."""
 
@@ -45,6 +51,45 @@ def ratios(values: Array) -> bool:
     return any(
         int(np.count_nonzero(_is_ratio(part))) >= _FEWEST
         for part in (kept[np.abs(kept / unit) < 1e3] / unit for unit in _UNITS)
+    )
+
+
+def multiples(values: Array) -> bool:
+    """Whether many of some distinct rising values are whole multiples of one number, whatever it is.
+
+    A fifth of the rows in another unit, converted with all digits, are enough: two of them stand to each other as two
+    whole numbers do.
+
+    >>> rng = np.random.default_rng(1)
+    >>> yards, free = 0.9144 * rng.integers(500, 4000, 300), rng.gamma(4, 400, 300)
+    >>> multiples(np.sort(np.where(rng.random(300) < 0.5, yards, free)))
+    True
+    >>> multiples(np.sort(free))
+    False
+    """
+    kept = values[values != 0]
+    # pairs of about one size, so that the whole numbers stay short; the fewer the rows, the more pairs of them
+    many = max(3, min(len(kept) // 4, 2 * _PAIRS // max(len(kept), 1)))
+    apart = np.unique(np.linspace(1, max(1, len(kept) // 4), many).astype(np.int64)).tolist()
+    first = np.concatenate([kept[:-by] for by in apart])
+    second = np.concatenate([kept[by:] for by in apart])
+    return common_multiples(first, second)
+
+
+def common_multiples(first: Array, second: Array) -> bool:
+    """Whether the two numbers of many pairs are whole multiples of one number, which may differ from pair to pair."""
+    kept = np.flatnonzero(np.isfinite(first) & np.isfinite(second) & (first != 0) & (second != 0))
+    with np.errstate(all="ignore"):
+        ratio = np.abs(first[kept] / second[kept])
+    ratio = np.where(ratio > 1, 1 / np.maximum(ratio, 1e-300), ratio)
+    ratio = ratio[(ratio > 1e-3) & (ratio < 1)]
+    if len(ratio) > _PAIRS:
+        ratio = ratio[:: len(ratio) // _PAIRS + 1]
+    if len(ratio) < _FEWEST_PAIRS:
+        return False
+    return any(
+        int(np.count_nonzero(_is_ratio(ratio, _MULTIPLE_CLOSE, largest))) >= max(_FEWEST_PAIRS, share * len(ratio))
+        for largest, share in _MULTIPLES
     )
 
 

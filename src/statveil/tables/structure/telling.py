@@ -13,14 +13,18 @@ from statveil.tables.structure.copy_search import find_changes, find_ties
 from statveil.tables.structure.filter_search import Neighbours
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import Beside
+from statveil.tables.structure.lattice_search import find_lattice
 from statveil.tables.structure.link_search import find_links
 from statveil.tables.structure.period_search import Periods
+from statveil.tables.structure.ratio_search import multiples
 from statveil.tables.structure.row_search import holds_values
 from statveil.tables.structure.text_forms import digests
 from statveil.tables.structure.within_search import (
     constant_totals,
     group_totals,
     groupings,
+    multiples_of,
+    multiples_within,
     one_code_each,
     written_once,
 )
@@ -30,13 +34,17 @@ __all__ = ["MOST_COLUMNS", "find_copies"]
 MOST_COLUMNS = 2000
 """Other columns in which the values are looked for: pairs of them are as many as the square of their number."""
 
+_FEWEST = 20  # different values that may be multiples of something
 _LABELS = 8  # categories, and labels of another column, that are compared with their neighbours
 
 
-def find_copies(rows: Beside, *, categories: bool = False, statistics: Collection[float] = ()) -> list[Finding]:
+def find_copies(
+    rows: Beside, *, categories: bool = False, values_show: bool = True, statistics: Collection[float] = ()
+) -> list[Finding]:
     """Findings that name the columns, alone or together, that tell the column's values, and those that are not read.
 
     For ``categories`` only the rows around are looked at: what a column tells of its own row is a matter of groups.
+    ``values_show`` says whether the release keeps what the values are multiples of;
     ``statistics`` are numbers of the column that no other column may hold.
     """
     first = next(rows, None)
@@ -49,6 +57,8 @@ def find_copies(rows: Beside, *, categories: bool = False, statistics: Collectio
     cells = Cells()
     sample = Alongside.of(cells.watched(rows if first is None else chain([first], rows)))
     searched = _neighbours(sample) if categories else _told(sample)
+    if not categories and values_show:
+        searched = chain(searched, _indexed(sample))
     told = list(dict.fromkeys((*searched, *map(repr, cells.holding(statistics)))))
     found = []
     if told:
@@ -56,7 +66,8 @@ def find_copies(rows: Beside, *, categories: bool = False, statistics: Collectio
             f"other columns tell its values ({_listed(told)}): a copy in another form or with errors, in some rows or "
             "a row further on, a flag or label for a range of values, averages or totals of groups or of the rows "
             "around, a running total, shares within groups, codes for the values, a function that turns or repeats "
-            "itself, or several that make a sum, product or hypotenuse. They stay as they are, and show how far "
+            "itself, an index that makes them of round amounts, or several that make a sum, product or hypotenuse. "
+            "They stay as they are, and show how far "
             "the column moves; drop them, or work them out anew from the released column."
         )
         found.append(Finding(name="copies", values=(), flag="", says=says))
@@ -140,6 +151,15 @@ def _once(sample: Alongside) -> Iterator[str]:
     for group, code in groups.items():
         if constant_totals(around.values[finite], np.unique(code[finite], return_inverse=True)[1]):
             yield f"totals by {group!r}"
+
+
+def _indexed(sample: Alongside) -> Iterator[str]:
+    """Columns that say, by a number or by the number of a group, what the values are multiples of."""
+    places = np.unique(sample.values)
+    if len(places) < _FEWEST or find_lattice(places, len(sample.values), 53) is not None or multiples(places):
+        return  # round by themselves, whatever the others say
+    yield from (repr(name) for name, column in sample.numbers.items() if multiples_of(sample.values, column))
+    yield from (repr(name) for name, keys in sample.labels.items() if multiples_within(sample.values, keys))
 
 
 def _neighbours(sample: Alongside) -> Iterator[str]:

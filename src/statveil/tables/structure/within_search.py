@@ -9,8 +9,19 @@ from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
 from statveil.tables.structure.links import SameLink, WithinLink, within_groups
+from statveil.tables.structure.ratio_search import common_multiples, multiples
 
-__all__ = ["constant_totals", "find_same", "find_within", "group_totals", "groupings", "one_code_each", "written_once"]
+__all__ = [
+    "constant_totals",
+    "find_same",
+    "find_within",
+    "group_totals",
+    "groupings",
+    "multiples_of",
+    "multiples_within",
+    "one_code_each",
+    "written_once",
+]
 
 _LEAST_ROWS = 20
 _GROUPS = 3
@@ -145,6 +156,22 @@ def _rare(places: Array) -> bool:
     """Whether two independent columns would hardly have the same values: not every place of a short lattice is used."""
     gaps = np.diff(places)
     return bool(len(places) > 200 or np.ptp(places) > 3 * len(places) * float(gaps.min()))
+
+
+def multiples_within(values: Array, keys: Keys) -> bool:
+    """Whether rows of one label are multiples of one number, which each label has of its own: amounts by an index."""
+    order = np.lexsort((values, keys))
+    same = keys[order[1:]] == keys[order[:-1]]
+    return common_multiples(values[order[:-1]][same], values[order[1:]][same])
+
+
+def multiples_of(values: Array, column: Array) -> bool:
+    """Whether the rows are round amounts times, or over, what another column says in the row."""
+    if len(np.unique(column[np.isfinite(column)][:_GLANCE])) < _GROUPS:
+        return False
+    with np.errstate(all="ignore"):
+        both = (values[:_GLANCE] / column[:_GLANCE], values[:_GLANCE] * column[:_GLANCE])
+    return any(multiples(np.unique(one[np.isfinite(one)])) for one in both)
 
 
 def one_code_each(values: Array, keys: Keys) -> bool:
