@@ -1,4 +1,4 @@
-"""Round numbers behind a factor that nobody says: of some rows, of values of one size, by a group, by another column."""
+"""Round numbers behind a factor that nobody says: of some rows, of values of one size, by a group, by a column."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ def test_few_digits_and_cents_over_many_magnitudes_times_a_constant_are_refused(
     made = {digits: np.array([float(f"{one:.{digits}g}") for one in wide]) for digits in (3, 4, 5)}
     made["cents"] = np.rint(100 * wide) / 100
     for numbers in made.values():
-        with pytest.raises(sv.StructureError, match="digits|step|heaps|repeats|atoms"):
+        with pytest.raises(sv.StructureError, match=r"digits|step|heaps|repeats|atoms"):
             sv.release(plan, constant * numbers)
     assert len(sv.release(plan, constant * wide)) == rows, "the control: all their digits"
 
