@@ -74,5 +74,6 @@ def test_a_mode_that_keeps_ranks_alone_does_not_mind():
     with pytest.raises(sv.StructureError, match="an index that makes them of round amounts"):
         sv.release(scaled, table, column="x", accept=["ratios", "heaps", "atoms", "digits"])
     drawn = sv.Problem(secret=sv.Mean(), prior=prior, tolerance=1, known=known, shape="gamma(2)")
-    kept = sv.release(sv.plan(drawn, max_risk=0.2), table, column="x", accept=["groups", "order"])
+    with pytest.warns(UserWarning, match="the model's ends are not the column's"):
+        kept = sv.release(sv.plan(drawn, max_risk=0.2), table, column="x", accept=["groups", "order"])
     assert kept["x"].n_unique() == len(np.unique(x))

@@ -84,7 +84,7 @@ def _mapped(plan: Plan, column: Array, params: dict[str, float], truth: float) -
         applied=Applied(released=released, secret=plan.problem.secret_of(released)),
         blocks=blocks,
         offset=0.0,
-        blurs=False,
+        smear=False,
         seed=0,
     )
     column_map = build_map(job)

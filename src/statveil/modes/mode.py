@@ -17,11 +17,11 @@ from statveil.problem.location_scale import LocationScale
 from statveil.problem.problem import Problem
 from statveil.problem.structure import Structure
 
-__all__ = ["BLUR", "FIVE_DIGITS", "MODES", "ByRank", "Continuous", "Mode", "Redrawn", "known_point", "mode_of"]
+__all__ = ["BLUR", "MODES", "SEVEN_DIGITS", "ByRank", "Continuous", "Mode", "Redrawn", "known_point", "mode_of"]
 
-BLUR = 2.0**-17
-"""Of a value: three quarters of the widest cell of six digits, for a value that begins with 1."""
-FIVE_DIGITS = 8 * BLUR
+BLUR = 2.0**-23
+"""Of a value: the widest cell of a 32-bit float, for a value at the lower end of its octave."""
+SEVEN_DIGITS = 8 * BLUR
 """Of a value: more than any blurred one is moved by, which is less than five times the blur."""
 
 MODES: dict[str, Mode] = {}
@@ -91,8 +91,8 @@ class Mode(ABC):
 
     @property
     def blurs(self) -> bool:
-        """Whether every value is first moved by about 2^-17 of its size, so that no fine lattice tells the map."""
-        return self.continuous
+        """Whether every value is first moved by about 2^-23 of itself, so that no fine lattice tells the factor."""
+        return self.continuous and (self.stretches or self.bends)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -108,7 +108,7 @@ class Mode(ABC):
         return ()
 
     def slack(self, problem: Problem, rows: int, largest: float) -> float:
-        """How far the statistic of a released column may be off; ``largest`` is how large values may be for it."""
+        """How far the statistic of a released column may be off; ``largest`` is its largest value in size."""
         return 0.0
 
     def first_level(self, rise: NDArray[np.float64], phase: float) -> NDArray[np.float64]:
@@ -129,7 +129,8 @@ class Continuous(Mode):
     continuous: ClassVar[bool] = True
 
     def slack(self, problem: Problem, rows: int, largest: float) -> float:
-        return FIVE_DIGITS * largest
+        # 32-bit originals were smeared over their cells, and all values of a stretched column were blurred
+        return (SEVEN_DIGITS if self.blurs else BLUR) * largest
 
     def treats(self, problem: Problem, kind: str, moved: Moved) -> bool:
         return isinstance(problem.family, LocationScale) and kind == "free" and self.goes(problem.family, moved)

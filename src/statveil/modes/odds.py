@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from statveil.modes.mode import FIVE_DIGITS, Mode, Moved
+from statveil.modes.mode import SEVEN_DIGITS, Mode, Moved
 from statveil.problem.problem import Problem
 
 __all__ = ["OddsMode"]
@@ -30,4 +30,4 @@ class OddsMode(Mode):
         )
 
     def slack(self, problem: Problem, rows: int, largest: float) -> float:
-        return FIVE_DIGITS * largest
+        return SEVEN_DIGITS * largest

@@ -135,7 +135,7 @@ def prepare(
         found = _refused(column, accepted, [*_few_rows(plan, int(counts.sum())), *related(_counted(counts))])
         params = shares_of(tuple(param.name for param in plan.problem.family.params), counts)
         applied = _apply(plan, column, params, chosen)
-        statistic, measured, offset, blurs = float(plan.problem.secret_of(params)), None, 0.0, False
+        statistic, measured, offset, smear = float(plan.problem.secret_of(params)), None, 0.0, False
         centre = 0.0
     else:
         verifier = Verifier(plan, bits=type.bits)
@@ -161,7 +161,7 @@ def prepare(
             found += _refused(column, accepted, [*_few_rows(plan, measured.rows), *related(numbers)])
         offset = verifier.offset or 0.0
         # values on a lattice that was accepted are short for another reason, and stay on it
-        blurs = all(finding.name != "step" for finding in found)
+        smear = all(finding.name != "step" for finding in found)
     job = Job(
         plan=plan,
         params=params,
@@ -169,11 +169,9 @@ def prepare(
         applied=applied,
         blocks=blocks,
         offset=offset,
-        blurs=blurs,
+        smear=smear,
         seed=chosen,
         centre=centre,
-        mean=0.0 if measured is None else measured.mean,
-        std=0.0 if measured is None else measured.std,
         counts=counts,
     )
     column_map = build_map(job)

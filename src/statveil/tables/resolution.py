@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from statveil.errors import ColumnError, ProblemError
-from statveil.modes.mode import FIVE_DIGITS
+from statveil.modes.mode import SEVEN_DIGITS
 from statveil.planning import Applied, Plan
 from statveil.problem.prior import Box
 from statveil.tables.estimate import anchor_of
@@ -33,14 +33,14 @@ def grain_of(plan: Plan) -> float:
     return 2.0**-39 * sum(end for end in ends if math.isfinite(end))
 
 
-def slack_of(plan: Plan, params: dict[str, float], measured: Measured) -> float:
+def slack_of(plan: Plan, params: dict[str, float], rows: int, largest: float) -> float:
     """How far the secret of a released column of these parameters may be off, as its mode draws, rounds or blurs rows.
 
-    ``measured`` is the released column.
+    ``largest`` is its largest value in size.
     """
     problem, mode = plan.problem, plan.release_mode
-    moved = mode.slack(problem, measured.rows, _size(plan, measured))
-    if mode.blurs and mode.pinned:  # the blur came first and was stretched with the rest
+    moved = mode.slack(problem, rows, largest)
+    if mode.blurs and mode.stretches:  # the blur came first and was stretched with the rest
         moved *= max(1.0, largest_factor(plan, mode.fixed_point(problem)))
     if problem.secret.anchor is problem.secret or not moved:
         return abs(problem.secret.times_mean or 1.0) * moved
@@ -80,34 +80,15 @@ def check_resolution(plan: Plan, column: str, measured: Measured, statistic: flo
         )
 
 
-def _size(plan: Plan, measured: Measured) -> float:
-    """The size of the values by which a blur of them goes, as far as it counts for the statistic."""
-    low, high, mean, std = measured.minimum, measured.maximum, measured.mean, measured.std
-    if not plan.release_mode.blurs:
-        return max(abs(low), abs(high))
-    if plan.release_mode.pinned:
-        return math.hypot(mean, std) if _averages(plan) else max(abs(low), abs(high))
-    return 2 * std if _averages(plan) else max(high - mean, mean - low) + std
-
-
-def _averages(plan: Plan) -> bool:
-    """Whether the statistic is a mean, which is off by no more than the mean of the blurs."""
-    return plan.problem.secret.anchor.times_mean is not None
-
-
 def _check_blur(plan: Plan, column: str, measured: Measured, statistic: float) -> None:
-    """An error where the digits that a blurred column loses count beside the tolerance."""
+    """An error where the seventh digit of a stretched column's values counts beside the tolerance."""
     if not plan.release_mode.blurs:
         return
-    if _averages(plan):
-        size = _size(plan, measured) / math.sqrt(measured.rows)
-    elif plan.release_mode.pinned:
-        size = max(abs(statistic), abs(measured.mean) if plan.problem.secret.anchor.per_shift == 0 else 0.0)
-    else:
-        size = measured.std
-    if FIVE_DIGITS * size > plan.problem.within(statistic):
+    spread = plan.problem.secret.anchor.per_shift == 0
+    size = max(abs(statistic), abs(measured.mean) if spread else 0.0)
+    if SEVEN_DIGITS * size > plan.problem.within(statistic):
         raise ColumnError(
-            f"column {column!r} would keep five digits of its values, as all continuous ones do, and beside the "
-            f"tolerance {plan.problem.closeness} that is too few. State a larger tolerance, or measure from a public "
-            "offset."
+            f"column {column!r} would be stretched, and a stretched column keeps seven digits; its values lie so far "
+            f"from 0 beside the tolerance {plan.problem.closeness} that this is too few. State a larger tolerance, or "
+            "measure from a public offset."
         )

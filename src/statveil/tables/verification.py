@@ -9,6 +9,7 @@ import numpy as np
 
 from statveil.errors import StructureError, unknown_name
 from statveil.modes import Mode
+from statveil.modes.mode import BLUR
 from statveil.planning import Plan
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.model import REDRAWN
@@ -43,6 +44,10 @@ __all__ = [
     "refuse_undeclared",
 ]
 
+_BLURRED = 1.4 * BLUR
+"""Of a value: steps up to this keep less than 1e-4 of their wave under a map that blurs (exp(-2 pi^2 / 1.4^2))."""
+_ROUNDED = 2.0**-40
+"""Of the largest value: steps far below this are rounded away by a map that only moves."""
 _SHORT = 24
 """Significant bits of 32-bit floats."""
 
@@ -175,7 +180,7 @@ class Verifier:
             return []
         sample = self.sampler.values
         found = find_structure(sample, bits=precision(sample, self.bits, ())) if found is None else found
-        found = [finding for finding in found if finding.name not in mode.harmless]
+        found = [finding for finding in found if finding.name not in mode.harmless and not _hidden(finding, mode)]
         if mode.of_family:
             shape = [finding for finding in found if not _declared(finding, Structure(step=1.0), ())]
             shape += find_misfit(self.sampler.values, lambda counts: family.pmf(counts, params))
@@ -331,6 +336,14 @@ def precision(sample: Array, bits: int, found: Collection[Finding]) -> int:
     with np.errstate(over="ignore"):
         # up to the last digits that a spreadsheet leaves out
         return _SHORT if bool(np.all(np.abs(sample.astype(np.float32) - sample) <= 2.0**-50 * np.abs(sample))) else bits
+
+
+def _hidden(finding: Finding, mode: Mode) -> bool:
+    """Whether a lattice among the values of one size is finer than what the map leaves of their digits."""
+    if finding.name != "digits" or len(finding.values) != 2:
+        return False
+    beside, overall = finding.values
+    return beside <= _BLURRED if mode.blurs else mode.continuous and overall <= _ROUNDED
 
 
 def _declared(finding: Finding, known: Structure, fixed: tuple[float, ...]) -> bool:

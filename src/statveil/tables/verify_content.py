@@ -83,7 +83,8 @@ def content_checks(table: Source, plan: Plan, card: dict[str, Any]) -> Iterator[
     size = max(abs(statistic), float(np.abs(again.secret)), plan.problem.within(statistic))
     slack = 1e-5 * size if precision(verifier.sampler.values, found.bits, ()) == 24 else 1e-9 * size
     slack += grain_of(plan)
-    slack += slack_of(plan, params, measured)
+    largest = max(abs(measured.minimum), abs(measured.maximum))
+    slack += slack_of(plan, params, measured.rows, largest)
     if valid_digits(card.get("rounded_to_digits")):
         slack += 10.0 ** -card["rounded_to_digits"]
     yield _released(abs(float(again.secret) - statistic) <= slack)

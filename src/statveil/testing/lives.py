@@ -9,10 +9,11 @@ import numpy as np
 
 from statveil.auditing.game import release_column
 from statveil.contradictions import contradictions
-from statveil.modes.mode import FIVE_DIGITS
+from statveil.modes.mode import SEVEN_DIGITS
 from statveil.planning import Plan
-from statveil.tables.blocks import Array, blocks_of
-from statveil.tables.estimate import measured_for, own_statistic, shares_of
+from statveil.problem.column_numbers import InMemory
+from statveil.tables.blocks import Array
+from statveil.tables.estimate import own_statistic, shares_of
 from statveil.tables.maps.rank import model_values
 from statveil.tables.preparing import Prepared
 from statveil.tables.resolution import grain_of, slack_of
@@ -37,7 +38,7 @@ def check_release(plan: Plan, column: Array) -> Array:
     gaps = np.concatenate([[np.nan], column, [np.nan]])
     (one, _), (two, _), (other, made) = (release_column(plan, gaps, bits=53, seed=seed) for seed in (1, 1, 2))
     same(np.array_equal(one, two, equal_nan=True), "the same seed does not give the same rows")
-    digits = 4 * FIVE_DIGITS * float(np.nanmax(np.abs(gaps)) + np.nanmax(np.abs(other))) if mode.blurs else 0.0
+    digits = 4 * SEVEN_DIGITS * float(np.nanmax(np.abs(gaps)) + np.nanmax(np.abs(other))) if mode.blurs else 0.0
     repeated = np.allclose(one, other, rtol=0, atol=digits, equal_nan=True)
     same(mode.random or plan.randomised or repeated, "the rows depend on the seed, but the mode is not random")
     same(len(other) == len(gaps), f"the release has {len(other)} rows and the column {len(gaps)}")
@@ -67,8 +68,7 @@ def _check_statistic(plan: Plan, before: Array, after: Array, made: Prepared) ->
         model = model_values(plan, params)(levels)
         close(np.sort(after), model, size, "the rows and the quantiles of the released model", absolute=True)
         return
-    measured = measured_for(problem, blocks_of(after))
-    off = abs(own_statistic(problem, measured) - wanted)
-    size = float(np.abs(before).max() + np.abs(after).max())
-    slack = slack_of(plan, params, measured) + grain_of(plan) + 1e-9 * size
+    off = abs(own_statistic(problem, InMemory(after)) - wanted)
+    largest = float(np.abs(after).max())
+    slack = slack_of(plan, params, rows, largest) + grain_of(plan) + 1e-9 * (float(np.abs(before).max()) + largest)
     same(math.isfinite(off) and off <= slack, f"the released statistic is off by {off:.3g}, more than {slack:.3g}")

@@ -10,7 +10,7 @@ import numpy as np
 
 from statveil.auditing.game import release_column
 from statveil.modes import MODES, Mode
-from statveil.modes.mode import FIVE_DIGITS
+from statveil.modes.mode import SEVEN_DIGITS
 from statveil.planning import Plan, plan
 from statveil.problem.problem import Problem
 from statveil.tables.blocks import BLOCK, Array, blocks_of
@@ -54,7 +54,7 @@ def check_mode(mode: Mode, problem: Problem, column: Array, *, max_risk: float =
 
 
 def _check_line(mode: Mode, before: Array, after: Array) -> None:
-    size = (4 * FIVE_DIGITS if mode.blurs else 1e-9) * float(np.abs(before).max() + np.abs(after).max())
+    size = (4 * SEVEN_DIGITS if mode.blurs else 1e-9) * float(np.abs(before).max() + np.abs(after).max())
     factor, start = np.polyfit(before - before.mean(), after, 1)
     close(start + factor * (before - before.mean()), after, 1e-6 + size, "the rows and one line", absolute=True)
     same(mode.stretches or abs(factor - 1) <= 1e-6, f"the rows are stretched by {factor:.6g}, and 'stretches' is no")

@@ -12,11 +12,12 @@ from statveil.planning import Plan
 from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.location_scale import LocationScale
 from statveil.tables.blocks import Array
-from statveil.tables.maps.blur import Blur
+from statveil.tables.maps.blur import blurred
 from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap
+from statveil.tables.maps.keyed import uniform_of
 
-__all__ = ["Affine", "Quiet", "largest_factor", "largest_secret", "prepare"]
+__all__ = ["Affine", "Quiet", "largest_factor", "largest_secret", "prepare", "smeared"]
 
 _MOVED, _STRETCHED = 49, 36  # significant bits that are released of 53
 
@@ -57,18 +58,43 @@ class Quiet:
         return short
 
 
+def smeared(values: Array, seed: int, *, fixed: float | None) -> Array:
+    """Values that are 32-bit floats, each moved to a random place in its own cell; all others as they are.
+
+    Only 2^23 such floats lie between a number and its double: few enough to try every factor until one explains a
+    column of thousands. A jitter of exactly one cell, half a unit of the last bit either way, makes them continuous,
+    and the traces of the cells vanish (the Fourier transform of the cell is 0 at every frequency of the lattice).
+    It goes value by value: one corrected value in a column of 32-bit floats must not leave the others bare, and copies
+    of one value stay copies, or the distance of two copies would tell how wide their cell is after the map. The fixed
+    point of a scaling stays where it is, and nothing crosses it.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        short = values.astype(np.float32)
+        exact = short == values
+        if not exact.any():
+            return values
+        cell = np.where(exact, np.spacing(np.abs(short)), 0.0).astype(np.float64)
+    moved = values + (uniform_of(values, seed) - 0.5) * cell
+    if fixed is None:
+        return moved
+    held = np.where(values > fixed, np.maximum(moved, fixed), np.minimum(moved, fixed))
+    return np.where(values == fixed, values, held)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Affine(ColumnMap):
-    """The map with its private coefficients; ``blur`` where the values are blurred first."""
+    """The map with its private coefficients; ``seed`` where 32-bit floats are smeared first, or all values blurred."""
 
     pivot: float
     factor: float
     target: float
     quiet: Quiet
-    blur: Blur | None = None
+    fixed: float | None = None
+    seed: int | None = None
+    blur: bool = False
 
     def block(self, values: Array, index: int) -> Array:
-        start = values if self.blur is None else self.blur(values)
+        start = values if self.seed is None else self._spread(values, self.seed)
         with np.errstate(over="ignore", invalid="ignore"):
             moved = start - self.pivot
             moved *= self.factor
@@ -76,6 +102,11 @@ class Affine(ColumnMap):
             moved += self.target
         finite = np.isfinite(values)
         return moved if finite.all() else np.where(finite, moved, values)
+
+    def _spread(self, values: Array, seed: int) -> Array:
+        if not self.blur:
+            return smeared(values, seed, fixed=self.fixed)
+        return blurred(values, seed, held=() if self.fixed is None else (self.fixed,))
 
     def coefficients(self) -> dict[str, Any]:
         return {
@@ -85,7 +116,8 @@ class Affine(ColumnMap):
             "target": self.target,
             "bits": self.quiet.bits,
             "grain": self.quiet.grain,
-            "blurred": self.blur is not None,
+            "smeared": self.seed is not None,
+            "blurred": self.seed is not None and self.blur,
         }
 
 
@@ -124,7 +156,9 @@ def prepare(job: Job) -> Affine:
         factor=factor,
         target=target,
         quiet=quiet,
-        blur=job.blur() if about is None else job.blur(about),
+        fixed=about,
+        seed=job.smear_seed,
+        blur=mode.blurs,
     )
 
 

@@ -1,8 +1,6 @@
-"""Every value of a continuous column loses what lies beyond its fifth digit, so that no lattice tells the map."""
+"""Every value of a stretched column loses what lies beyond its seventh digit, so that no lattice tells the factor."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,53 +8,33 @@ from statveil.modes.mode import BLUR
 from statveil.tables.blocks import Array
 from statveil.tables.maps.keyed import normal_of
 
-__all__ = ["Blur"]
+__all__ = ["blurred"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Blur:
-    """A small move of every value, as a normal variable is, by a secret function of the value itself.
+def blurred(values: Array, seed: int, *, held: tuple[float, ...] = ()) -> Array:
+    """Every value moved by about one cell of a 32-bit float, as a normal variable is.
 
-    Numbers that were rounded to a few digits or bits and then converted (pounds as kilograms, R's six printed digits
-    times a rate, 32-bit floats worked out in 64 bits) lie on cells whose width, or the places where it changes, tell
-    where the column lay. Nothing in such a column says that it is one, so all of them lose what lies beyond the fifth
-    digit. Six digits have cells of 1e-5 of a value at most; a normal variable of 0.76 cells leaves 1e-5 of their wave.
-    Coarser cells are few enough to be found (:mod:`statveil.tables.structure.part_search`).
+    A stretched column keeps 36 bits, so 32-bit floats times any constant (pounds as kilograms, worked out in 64 bits)
+    would keep a lattice of 24 bits, whose width tells the factor. Nothing in such a column says that it is one, so all
+    of them lose what lies beyond the seventh digit. A normal variable as wide as the widest cell leaves less than
+    1e-6 of the lattice's wave: the transform of the sum of eight uniform bytes, sinc(256 / 209)^8, is 7e-7 there, and
+    less at every multiple.
 
     Copies of one value stay copies. Values that are ``held`` (the fixed point, bounds) stay, and nothing crosses them:
-    what would is mirrored.
-
-    Parameters
-    ----------
-    seed : int
-        The secret seed.
-    about, least : float
-        A value x moves by about 2^-17 (|x - about| + least). Where a value stays fixed both are 0, so that a scaling
-        makes the same of the blur as of the value. A column that is moved has its own mean and standard deviation
-        here: two values that nearly agree come out as far apart wherever the column lay.
-    held : tuple of float
-        Values that stay where they are.
+    what would is mirrored. No value changes its sign.
     """
-
-    seed: int
-    about: float = 0.0
-    least: float = 0.0
-    held: tuple[float, ...] = ()
-
-    def __call__(self, values: Array) -> Array:
-        """The values, each moved a little."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            moved = normal_of(values, self.seed)
-            moved *= BLUR
-            moved *= np.abs(values - self.about) + self.least if self.least else values
-            moved += values
-            for point in self.held:
-                crossed = (moved > point) != (values > point)
-                crossed |= values == point
-                if crossed.any():
-                    mirrored = 2 * point - moved[crossed]
-                    within = values[crossed] != point
-                    for other in self.held:  # which may lie closer than a blur
-                        within &= (mirrored > other) == (values[crossed] > other)
-                    moved[crossed] = np.where(within, mirrored, values[crossed])
-        return moved
+    with np.errstate(over="ignore", invalid="ignore"):
+        moved = normal_of(values, seed)
+        moved *= BLUR
+        moved *= values
+        moved += values
+        for point in held:
+            crossed = (moved > point) != (values > point)
+            crossed |= values == point
+            if crossed.any():
+                mirrored = 2 * point - moved[crossed]
+                within = values[crossed] != point
+                for other in held:  # which may lie closer than a blur
+                    within &= (mirrored > other) == (values[crossed] > other)
+                moved[crossed] = np.where(within, mirrored, values[crossed])
+    return moved

@@ -8,7 +8,6 @@ from importlib import import_module
 from statveil.planning import Applied, Plan
 from statveil.tables.blocks import Blocks
 from statveil.tables.estimate import anchor_of
-from statveil.tables.maps.blur import Blur
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.maps.sampling import Counts
 
@@ -31,14 +30,12 @@ class Job:
         A pass over the column.
     offset : float
         Where the column's lattice lies, if a step is declared.
-    blurs : bool
-        Whether values may be blurred: not where they lie on a lattice that was accepted.
+    smear : bool
+        Whether values that are 32-bit floats are smeared over their cells.
     seed : int
         The secret seed.
     centre : float
         The point about which a spread is stretched where none is known.
-    mean, std : float
-        Of the column.
     counts : array, optional
         Rows of each category as they were counted: a column that has others by now is refused.
     """
@@ -49,11 +46,9 @@ class Job:
     applied: Applied
     blocks: Blocks
     offset: float
-    blurs: bool
+    smear: bool
     seed: int
     centre: float = 0.0
-    mean: float = 0.0
-    std: float = 0.0
     counts: Counts | None = None
 
     @property
@@ -69,13 +64,10 @@ class Job:
             return self.statistic, float(self.applied.secret)
         return anchor_of(problem, self.params), anchor_of(problem, self.released)
 
-    def blur(self, *held: float) -> Blur | None:
-        """The blur of a continuous column in which some values stay where they are; ``None`` where there is none."""
-        if not self.blurs:
-            return None
-        if held:
-            return Blur(seed=self.seed, held=held)
-        return Blur(seed=self.seed, about=self.mean, least=self.std)
+    @property
+    def smear_seed(self) -> int | None:
+        """The seed by which values are smeared over their cells, if they are."""
+        return self.seed if self.smear else None
 
     @property
     def bound(self) -> float:

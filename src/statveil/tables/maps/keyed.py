@@ -5,22 +5,64 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
+from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
 
-__all__ = ["normal_of"]
+__all__ = ["normal_of", "uniform_of"]
 
+_Words = NDArray[np.uint64]
+_START = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
+_LENGTH = np.uint64(8 << 56)  # the message is 8 bytes long
 _STRIPE = 2**14  # values at once: what stays in the cache
 _BYTES, _LANES = np.uint64(0x00FF00FF00FF00FF), np.uint64(0x0001000100010001)
 _FOLDS = (32, 29, 32)
 _MIDDLE, _STD = 1020.5, 209.0156  # of the sum of eight bytes and a fraction: 8 x 127.5 + 0.5, sqrt(8 (256^2 - 1) / 12)
 
 
+def uniform_of(values: Array, seed: int) -> Array:
+    """A number in [0, 1) for each value, drawn by the 128-bit secret seed: equal values have equal numbers.
+
+    SipHash-2-4 of the value's 64 bits, a keyed hash made for exactly this: without the key its results cannot be told
+    from random ones, however many are seen.
+    """
+    bits = (values + 0.0).view(np.uint64)  # adding zero makes a negative zero a plain one
+    low, high = seed & 0xFFFFFFFFFFFFFFFF, (seed >> 64) & 0xFFFFFFFFFFFFFFFF
+    keys = (low, high, low, high)
+    v0, v1, v2, v3 = (np.full(len(bits), start ^ key, dtype=np.uint64) for start, key in zip(_START, keys, strict=True))
+    for word in (bits, _LENGTH):
+        v3 = v3 ^ word
+        v0, v1, v2, v3 = _round(*_round(v0, v1, v2, v3))
+        v0 = v0 ^ word
+    v2 = v2 ^ np.uint64(0xFF)
+    for _ in range(4):
+        v0, v1, v2, v3 = _round(v0, v1, v2, v3)
+    return ((v0 ^ v1 ^ v2 ^ v3) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _round(v0: _Words, v1: _Words, v2: _Words, v3: _Words) -> tuple[_Words, _Words, _Words, _Words]:
+    v0 = v0 + v1
+    v1 = _turned(v1, 13) ^ v0
+    v0 = _turned(v0, 32)
+    v2 = v2 + v3
+    v3 = _turned(v3, 16) ^ v2
+    v0 = v0 + v3
+    v3 = _turned(v3, 21) ^ v0
+    v2 = v2 + v1
+    v1 = _turned(v1, 17) ^ v2
+    v2 = _turned(v2, 32)
+    return v0, v1, v2, v3
+
+
+def _turned(words: _Words, bits: int) -> _Words:
+    return (words << np.uint64(bits)) | (words >> np.uint64(64 - bits))
+
+
 def normal_of(values: Array, seed: int) -> Array:
     """A nearly normal number for each value, of mean 0 and standard deviation 1, never beyond 5.
 
     The value's bits are mixed with 256 bits that the secret seed gives, in three rounds of multiplying and folding:
-    equal values have equal numbers. It is no cipher, which would take ten times as long;
+    equal values have equal numbers. It is no cipher, as :func:`uniform_of` nearly is, which takes ten times as long;
     here nobody sees the numbers themselves, only that no lattice is left. The sum of eight bytes is nearly normal, and
     a fraction fills the gaps between its steps.
     """

@@ -9,8 +9,7 @@ import numpy as np
 
 from statveil.problem.location_scale import LocationScale
 from statveil.tables.blocks import Array
-from statveil.tables.maps.affine import Quiet, largest_secret
-from statveil.tables.maps.blur import Blur
+from statveil.tables.maps.affine import Quiet, largest_secret, smeared
 from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap
 
@@ -32,7 +31,7 @@ class Lattice(ColumnMap):
     offset: float
     heap: float | None
     quiet: Quiet
-    blur: Blur | None
+    seed: int | None
 
     def block(self, values: Array, index: int) -> Array:
         with np.errstate(invalid="ignore"):
@@ -46,7 +45,7 @@ class Lattice(ColumnMap):
     def _heaped(self, values: Array) -> Array:
         """Heaps on a continuous column: heaped rows by their place, the rest by a plain move."""
         assert self.heap is not None
-        start = values if self.blur is None else self.blur(values)
+        start = values if self.seed is None else smeared(values, self.seed, fixed=None)
         loose = self.quiet(start + self.steps * self.spacing)
         slack = np.maximum(1e-6 * self.heap, 2.0**-22 * np.abs(values))
         heaped = np.abs(values - self.heap * np.rint(values / self.heap)) <= np.minimum(slack, 0.01 * self.heap)
@@ -83,5 +82,5 @@ def prepare(job: Job) -> Lattice:
         offset=job.offset,
         heap=min(known.heaps, default=None),
         quiet=Quiet.of(reach=largest_secret(job.plan), factor=1.0, stretched=False),
-        blur=job.blur(),
+        seed=job.smear_seed,
     )

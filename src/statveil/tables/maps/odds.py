@@ -12,7 +12,7 @@ import numpy as np
 from statveil.errors import ColumnError
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.maps.affine import Quiet
-from statveil.tables.maps.blur import Blur
+from statveil.tables.maps.blur import blurred
 from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap
 
@@ -31,16 +31,16 @@ def moved_odds(share: Array, ratio: float) -> Array:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Odds(ColumnMap):
-    """The map with its private coefficient; ``blur`` where the values are blurred first."""
+    """The map with its private coefficient; ``seed`` where values are blurred first."""
 
     low: float
     high: float
     ratio: float
     quiet: Quiet
-    blur: Blur | None = None
+    seed: int | None = None
 
     def block(self, values: Array, index: int) -> Array:
-        start = values if self.blur is None else self.blur(values)
+        start = values if self.seed is None else blurred(values, self.seed, held=(self.low, self.high))
         width = self.high - self.low
         with np.errstate(over="ignore", invalid="ignore"):
             share = np.clip((start - self.low) / width, 0.0, 1.0)
@@ -49,7 +49,7 @@ class Odds(ColumnMap):
         return np.where(np.isfinite(values) & ~at_bound, moved, values)
 
     def coefficients(self) -> dict[str, Any]:
-        return {"odds": self.ratio, "low": self.low, "high": self.high, "blurred": self.blur is not None}
+        return {"odds": self.ratio, "low": self.low, "high": self.high, "blurred": self.seed is not None}
 
 
 def solved(mean_of: Callable[[float], tuple[float, float]], target: float) -> float:
@@ -112,4 +112,4 @@ def prepare(job: Job) -> Odds:
     low, high = known.minimum, known.maximum
     ratio = _ratio(job.blocks, low, high, job.ends[1] / (secret.times_mean or 1.0))
     quiet = Quiet.of(reach=max(abs(low), abs(high)), factor=1.0, stretched=True)
-    return Odds(low=low, high=high, ratio=ratio, quiet=quiet, blur=job.blur(low, high))
+    return Odds(low=low, high=high, ratio=ratio, quiet=quiet, seed=job.smear_seed)

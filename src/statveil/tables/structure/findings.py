@@ -297,14 +297,16 @@ def _coarser() -> list[Finding]:
 
 
 def _part(values: Array, bits: int) -> list[Finding]:
-    if not (lattice_of_a_part(values, bits) or (bits > 24 and multiples(values))):
+    coarsest = lattice_of_a_part(values, bits)
+    many = bits > 24 and multiples(values)
+    if coarsest is None and not many:
         return []
     says = (
         "many values, or those of one size, are multiples of one step, as where numbers were rounded to a few digits "
         "before a change of units; the width of that step in the release shows how far the column moved: release the "
         "numbers as they were before, with their own step."
     )
-    return [Finding(name="digits", values=(), flag="", says=says)]
+    return [Finding(name="digits", values=() if many or coarsest is None else coarsest, flag="", says=says)]
 
 
 def _step(lattice: Lattice | None) -> list[Finding]:

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from statveil.modes.mode import BLUR
 from statveil.tables.blocks import Array
 from statveil.tables.structure.lattice_search import any_step
 
@@ -16,44 +15,49 @@ _FEWEST = 8
 """Values of one size: six on a lattice are no accident."""
 _REACH = 2.2
 """From the smallest to the largest of them: two cells of digits or bits at most."""
+_SURE, _BY_CHANCE = 20, 4  # few values may all be even multiples, or multiples of three or four
 _NEXT = 1.15  # the next size, so that one of them begins close above every change of the cells
-_COARSE = 1.4
-"""Of the blur: a step below it keeps less than 1e-4 of its wave (exp(-2 pi^2 / 1.4^2) is 4e-5)."""
 _MOST = 2000  # sizes that are looked at
 
 
-def lattice_of_a_part(values: Array, bits: int) -> bool:
-    """Whether distinct rising values of about one size are multiples of one step, up to a common offset.
+def lattice_of_a_part(values: Array, bits: int) -> tuple[float, float] | None:
+    """The coarsest lattice of distinct rising values of about one size; ``None`` where there is none.
 
-    Numbers that were rounded to three, four or five digits and then multiplied by a constant have a step that grows
-    with their size, and whole cents over many magnitudes have one that is too fine beside the largest of them to be
-    found: in both, the values of one size have few places. Steps so fine that the map's blur hides them are no finding.
+    Numbers that were rounded to a few digits or bits and then multiplied by a constant have a step that grows with
+    their size, and whole cents over many magnitudes have one that is too fine beside the largest of them to be found:
+    in both, the values of one size are multiples of one step, up to a common offset, with few places.
 
+    Returns
+    -------
+    tuple of float, optional
+        The largest step beside the values of its size, and the largest step beside the largest value of all.
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(1)
     >>> pounds = rng.lognormal(4.0, 2.0, 400)
     >>> four_digits = np.array([float(f"{pound:.3e}") for pound in pounds])
-    >>> lattice_of_a_part(np.unique(0.45359237 * four_digits), 53)
+    >>> beside, _ = lattice_of_a_part(np.unique(0.45359237 * four_digits), 53)
+    >>> bool(1e-4 < beside <= 1e-3)
     True
-    >>> lattice_of_a_part(np.unique(0.45359237 * pounds), 53)
-    False
+    >>> lattice_of_a_part(np.unique(0.45359237 * pounds), 53) is None
+    True
     """
     if len(values) < _FEWEST:
-        return False
-    mean, spread = float(values.mean()), float(values.std())
-    for side, middle in ((values[values > 0], mean), (-values[values < 0][::-1], -mean)):
+        return None
+    largest = float(np.abs(values[[0, -1]]).max())
+    beside = overall = 0.0
+    for side in (values[values > 0], -values[values < 0][::-1]):
         start = float(side[0]) if len(side) else 0.0
         for _ in range(_MOST):
             first, last = np.searchsorted(side, (start, _REACH * start))
-            if last - first >= _FEWEST:
-                part = side[first:last]
-                step = any_step(part, bits)
-                # the least blur that one of them gets, in a column that is stretched or moved
-                size = min(float(part[0]), float(np.abs(part - middle).min()) + spread)
-                if step is not None and step.step > _COARSE * BLUR * size:
-                    return True
+            if last - first >= _FEWEST and (found := any_step(side[first:last], bits)) is not None:
+                step = found.step / (_BY_CHANCE if last - first < _SURE else 1)
+                beside = max(beside, step / float(side[first]))
+                overall = max(overall, step / largest)
             rest = np.searchsorted(side, _NEXT * start)
             if len(side) - rest < _FEWEST or not math.isfinite(_REACH * start):
                 break
             # from the next value on, where none is close
             start = max(_NEXT * start, float(side[rest]) / _NEXT)
-    return False
+    return (beside, overall) if beside else None

@@ -19,10 +19,8 @@ _LOOKED_AT = 20_000
 _FEWEST = 3
 _PAIRS, _FEWEST_PAIRS = 2_048, 8
 _MULTIPLE_CLOSE = 4e-15  # three rounding errors of a product each
-_MULTIPLES = ((20_000, 0.04), (2**17, 0.35))
-"""Whole numbers up to this, in so many pairs. Multiples of larger ones lie closer together than a map's blur is wide;
-of a million, as six digits have, the first are met in 2 pairs of 100, the second in 20, where common factors shorten
-the ratio."""
+_MULTIPLES = ((20_000, 0.04), (10**6, 0.3))
+"""Whole numbers up to this, in so many pairs: by chance they are met in a pair of 500 at most."""
 _UNITS = (1.0, 100.0, 1e3, 1e5, 1e6)
 """Plain ratios, percentages, and rates per so many."""
 

@@ -167,10 +167,13 @@ def multiples_within(values: Array, keys: Keys) -> bool:
 
 def multiples_of(values: Array, column: Array) -> bool:
     """Whether the rows are round amounts times, or over, what another column says in the row."""
-    if len(np.unique(column[np.isfinite(column)][:_GLANCE])) < _GROUPS:
+    x, first, counts = np.unique(values[:_GLANCE], return_index=True, return_counts=True)
+    once = counts == 1  # one value over several numbers stands as those do
+    x, y = x[once], column[:_GLANCE][first[once]]
+    if len(np.unique(y[np.isfinite(y)])) < _GROUPS:
         return False
     with np.errstate(all="ignore"):
-        both = (values[:_GLANCE] / column[:_GLANCE], values[:_GLANCE] * column[:_GLANCE])
+        both = (x / y, x * y)
     return any(multiples(np.unique(one[np.isfinite(one)])) for one in both)
 
 
