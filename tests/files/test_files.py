@@ -53,6 +53,13 @@ class PlusTwo(_Map):
         return values + 2
 
 
+class Far(_Map):
+    whole = True
+
+    def block(self, values, index):
+        return values * 1e17
+
+
 class BlockNumber(_Map):
     """Shows which block and which row of it every row was in; a block of the wrong size fails."""
 
@@ -171,11 +178,11 @@ def test_columnar_rewrites_one_column_and_keeps_the_others(tmp_path, name, rows)
 @pytest.mark.parametrize(
     ("kind", "map", "expected"),
     [
-        (pa.int16(), PlusTwo(), pa.int16()),
+        (pa.int16(), PlusTwo(), pa.int32()),
         (pa.int16(), Affine(), pa.float64()),
         (pa.uint64(), PlusTwo(), pa.uint64()),
         (pa.decimal128(9, 2), Affine(), pa.float64()),
-        (pa.decimal128(9, 2), PlusTwo(), pa.decimal128(9, 2)),
+        (pa.decimal128(9, 2), PlusTwo(), pa.decimal128(38, 2)),
         (pa.float32(), Affine(), pa.float32()),
     ],
 )
@@ -884,9 +891,11 @@ def test_duplicated_and_odd_columns_of_parquet(tmp_path):
 
 def test_decimals_that_do_not_fit_are_refused(tmp_path):
     path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"x": pa.array([decimal.Decimal("98.00"), None], pa.decimal128(4, 2))}), path)
+    pq.write_table(pa.table({"x": pa.array([decimal.Decimal("98.00"), None], pa.decimal128(22, 20))}), path)
+    open_table(path).write(tmp_path / "out", "x", PlusTwo())  # 22 digits are written as 38
+    assert pq.read_table(tmp_path / "out")["x"].to_pylist() == [decimal.Decimal(100), None]
     with pytest.raises(ColumnError) as error:
-        open_table(path).write(tmp_path / "out", "x", PlusTwo())
+        open_table(path).write(tmp_path / "more", "x", Far())
     assert "do not fit" in sentence(error)
 
 

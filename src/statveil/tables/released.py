@@ -12,7 +12,7 @@ from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.rounding_digits import rounded
 from statveil.tables.series import codes_of, from_codes, from_numbers, numbers_of
 
-__all__ = ["read_rows", "released_dtype", "released_rows"]
+__all__ = ["read_rows", "released_rows"]
 
 
 def read_rows(column: pl.Series, labels: Sequence[str] | None) -> Array:
@@ -28,7 +28,7 @@ def released_rows(
     labels: Sequence[str] | None,
     round_digits: int | None,
 ) -> list[pl.Series]:
-    """One block of the column, which may come in several pieces, each released in its own type."""
+    """One block of the column, which may come in several pieces, each released as its own type says."""
     pieces = [read_rows(original, labels) for original in originals]
     values = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
     released = column_map.block(values, index)
@@ -44,10 +44,3 @@ def released_rows(
         else:
             out.append(from_codes(original, before, after, labels))
     return out
-
-
-def released_dtype(dtype: pl.DataType, *, whole: bool, labels: Sequence[str] | None) -> pl.DataType:
-    """The type that the released column has; a sink must know it before the first row."""
-    if labels is None and not whole and (dtype.is_integer() or dtype.is_decimal()):
-        return pl.Float64()
-    return dtype

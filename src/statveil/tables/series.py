@@ -14,6 +14,7 @@ from polars.exceptions import PolarsError
 from statveil.errors import ColumnError
 from statveil.tables.blocks import Array
 from statveil.tables.empty_cells import emptied
+from statveil.tables.released_type import released_dtype, wide_dtype
 
 __all__ = ["ColumnType", "codes_of", "column_type", "from_codes", "from_numbers", "label_values", "numbers_of"]
 
@@ -85,49 +86,49 @@ def numbers_of(series: pl.Series) -> Array:
 
 
 def from_numbers(original: pl.Series, released: Array, *, whole: bool) -> pl.Series:
-    """Released numbers in the column's own type where the map allows it, else as 64-bit floats.
+    """Released numbers in the type that :func:`released_dtype` says.
 
     Rows that are not finite in the original (missing, NaN, infinite) are taken from the original.
     """
-    dtype = original.dtype
-    if dtype == pl.Float64 and not original.null_count() and bool(np.isfinite(released).all()):
+    dtype = released_dtype(original.dtype, whole=whole, labels=None)
+    if original.dtype == pl.Float64 and not original.null_count() and bool(np.isfinite(released).all()):
         return pl.Series(original.name, released)  # rows that are not finite were handed through by the map
     touched = np.isfinite(numbers_of(original))
-    if dtype.is_integer() and whole:
-        fresh = _whole(original, released, touched)
-    elif dtype.is_decimal() and whole:
-        fresh = _decimal(original, released, touched)
+    if dtype.is_integer():
+        fresh = _whole(original.name, dtype, released, touched)
+    elif dtype.is_decimal():
+        fresh = _decimal(original.name, dtype, released, touched)
     elif dtype == pl.Float32:
         with np.errstate(over="ignore"):
             fresh = pl.Series(released.astype(np.float32))
     else:
         fresh = pl.Series(released)
     if fresh.dtype.is_float() and not bool(fresh.filter(pl.Series(touched)).is_finite().all()):
-        raise _does_not_fit(original, "a wider type, or measure it in a larger unit,")
-    kept = original if fresh.dtype == dtype else original.cast(fresh.dtype)
+        raise _does_not_fit(original.name, dtype, "a wider type, or measure it in a larger unit,")
+    kept = original if dtype == original.dtype else original.cast(dtype)
     mask = pl.Series(touched)
     return fresh.zip_with(mask, emptied(kept)).alias(original.name)
 
 
-def _decimal(original: pl.Series, released: Array, touched: NDArray[np.bool_]) -> pl.Series:
-    """Numbers in the column's decimal type, or a refusal where they do not fit."""
+def _decimal(name: str, dtype: pl.DataType, released: Array, touched: NDArray[np.bool_]) -> pl.Series:
+    """Numbers in a decimal type, or a refusal where they do not fit."""
     try:
-        fresh = pl.Series(released).cast(original.dtype, strict=False)
+        fresh = pl.Series(released).cast(dtype, strict=False)
     except PolarsError:
-        raise _does_not_fit(original, "a decimal type of more digits") from None
+        raise _does_not_fit(name, dtype, "a decimal type of fewer decimals") from None
     if bool((fresh.is_null() & pl.Series(touched)).any()):
-        raise _does_not_fit(original, "a decimal type of more digits")
+        raise _does_not_fit(name, dtype, "a decimal type of fewer decimals")
     return fresh
 
 
-def _whole(original: pl.Series, released: Array, touched: NDArray[np.bool_]) -> pl.Series:
-    """Whole numbers in the column's integer type, or a refusal where they do not fit."""
+def _whole(name: str, dtype: pl.DataType, released: Array, touched: NDArray[np.bool_]) -> pl.Series:
+    """Whole numbers in an integer type, or a refusal where they do not fit."""
     rounded = np.where(touched, np.rint(released), 0.0)
-    low, high = _ends(original.dtype)
+    low, high = _ends(dtype)
     fits = (rounded >= max(low, -_LARGEST_WHOLE)) & (rounded <= min(high, _LARGEST_WHOLE))
     if not bool(fits.all()):
-        raise _does_not_fit(original, "a wider integer type")
-    return pl.Series(rounded.astype(np.int64)).cast(original.dtype)
+        raise _does_not_fit(name, dtype, "a wider or a signed integer type")
+    return pl.Series(rounded.astype(np.int64)).cast(dtype)
 
 
 def _ends(dtype: pl.DataType) -> tuple[float, float]:
@@ -136,9 +137,10 @@ def _ends(dtype: pl.DataType) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _does_not_fit(original: pl.Series, remedy: str) -> ColumnError:
+def _does_not_fit(name: str, dtype: pl.DataType, remedy: str) -> ColumnError:
     return ColumnError(
-        f"released values of column {original.name!r} do not fit its type {original.dtype}; cast it to {remedy} first."
+        f"released values of column {name!r} do not fit its type, which is {dtype} when released; cast it to {remedy} "
+        "first."
     )
 
 
@@ -170,8 +172,9 @@ def label_values(labels: Sequence[str], dtype: pl.DataType) -> pl.Series:
 
 def codes_of(series: pl.Series, labels: Sequence[str]) -> Array:
     """Number of each row's category in the plan's list; NaN where a value is missing."""
-    values = label_values(labels, series.dtype)
-    plain = series.cast(pl.String) if series.dtype in (pl.Categorical, pl.Enum) else series
+    wide = wide_dtype(series.dtype)
+    values = label_values(labels, wide)
+    plain = series.cast(pl.String if wide in (pl.Categorical, pl.Enum) else wide)
     codes = plain.replace_strict(values, pl.Series(range(len(labels)), dtype=pl.Int32), default=-1)
     unknown = plain.filter((codes == -1) & plain.is_not_null()).unique().sort().head(3)
     if series.dtype.is_float():
@@ -188,13 +191,16 @@ def codes_of(series: pl.Series, labels: Sequence[str]) -> Array:
 
 def from_codes(original: pl.Series, before: Array, after: Array, labels: Sequence[str]) -> pl.Series:
     """The column with the rows relabelled whose category changed; all others are the original's."""
+    dtype = wide_dtype(original.dtype)
+    values = label_values(labels, dtype)
+    # also where no row changes: which of the labels a type has may tell which of them the rows had
+    if isinstance(dtype, pl.Enum) and not set(values) <= set(dtype.categories):
+        raise ColumnError(f"column {original.name!r} is an Enum without all of the plan's categories; cast it to text.")
+    kept = emptied(original if dtype == original.dtype else original.cast(dtype))
     changed = np.isfinite(before) & (before != after)
     if not changed.any():
-        return emptied(original)
-    values = label_values(labels, original.dtype)
-    if isinstance(original.dtype, pl.Enum) and not set(values) <= set(original.dtype.categories):
-        raise ColumnError(f"column {original.name!r} is an Enum without all of the plan's categories; cast it to text.")
+        return kept
     fresh = values.gather(np.where(changed, after, 0).astype(np.int64))
-    if original.dtype in (pl.Categorical, pl.Enum):
-        fresh = fresh.cast(original.dtype)
-    return fresh.zip_with(pl.Series(changed), emptied(original)).alias(original.name)
+    if dtype in (pl.Categorical, pl.Enum):
+        fresh = fresh.cast(dtype)
+    return fresh.zip_with(pl.Series(changed), kept).alias(original.name)

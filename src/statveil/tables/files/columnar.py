@@ -19,7 +19,8 @@ from statveil.tables.blocks import BLOCK, Array, in_blocks
 from statveil.tables.files.failures import cannot_read, cannot_write
 from statveil.tables.files.table_file import TableFile
 from statveil.tables.maps.column_map import ColumnMap
-from statveil.tables.released import read_rows, released_dtype, released_rows
+from statveil.tables.released import read_rows, released_rows
+from statveil.tables.released_type import DIGITS, released_dtype
 from statveil.tables.series import ColumnType, column_type
 from statveil.tables.shuffling import Keys, keys_of, shuffled_frames
 from statveil.tables.source import CATEGORIES, Progress
@@ -28,7 +29,6 @@ __all__ = ["ColumnarFile", "ColumnarParts"]
 
 # a panic of the engine (for example on a type it does not know) is not an Exception
 _ENGINE_FAILURES = (PolarsError, PanicException, OSError)
-_LARGEST_PRECISION = 38
 _FILE = "the files of the folder"
 
 
@@ -150,9 +150,9 @@ class ColumnarFile(ColumnarParts):
         self.names = list(self.schema)
         for name, dtype in self.schema.items():
             # the engine reads such a column but stops the process's thread when it writes it
-            if isinstance(dtype, pl.Decimal) and dtype.precision > _LARGEST_PRECISION:
+            if isinstance(dtype, pl.Decimal) and dtype.precision > DIGITS:
                 raise FileError(
-                    f"cannot read {path}: column {name!r} holds decimals of more than {_LARGEST_PRECISION} digits. "
+                    f"cannot read {path}: column {name!r} holds decimals of more than {DIGITS} digits. "
                     "Cast them to fewer digits first."
                 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
 from statveil.tables.frames.frame import Frame, is_a
+from statveil.tables.released_type import listed_categories, wide_arrow
 
-__all__ = ["ArrowTable", "from_arrow"]
+__all__ = ["ArrowTable", "from_arrow", "to_arrow"]
 
 
 def from_arrow(column: Any, name: str) -> pl.Series:
@@ -31,6 +32,41 @@ def from_arrow(column: Any, name: str) -> pl.Series:
         except pl.exceptions.PolarsError:
             pass
     raise ColumnError(f"column {name!r} has the type {kind}, which cannot be released; cast it first.")
+
+
+def to_arrow(released: pl.Series, original: Any, labels: Sequence[str] | None, *, same: bool) -> Any:
+    """The released rows as an Arrow column.
+
+    Parameters
+    ----------
+    released
+        The rows.
+    original
+        The Arrow column that they take the place of.
+    labels
+        The plan's categories, where it has them.
+    same
+        Whether Polars knows both by one type; then Arrow's own flavour of it is kept: string, not large_string.
+    """
+    import pyarrow as pa
+
+    kind = original.type
+    if not pa.types.is_dictionary(kind):
+        return released.to_arrow().cast(kind) if same else released.to_arrow()
+    kind = wide_arrow(kind)
+    names = listed_categories(labels or (), _declared(original) if kind.ordered else None)
+    codes = released.cast(pl.String).replace_strict(names, range(len(names)), return_dtype=pl.Int64)
+    return pa.DictionaryArray.from_arrays(
+        codes.to_arrow().cast(kind.index_type), pa.array(names, kind.value_type), ordered=kind.ordered
+    )
+
+
+def _declared(column: Any) -> list[Any]:
+    """The categories of an ordered dictionary, in their order."""
+    found = {tuple(chunk.dictionary.to_pylist()) for chunk in column.chunks}
+    if len(found) != 1:
+        raise ColumnError("the pieces of an ordered dictionary have different orders; cast the column to text first.")
+    return list(dict.fromkeys(found.pop()))
 
 
 def _plain(column: Any) -> Any:
@@ -83,10 +119,7 @@ class ArrowTable(Frame):
     def with_series(self, column: Any, released: pl.Series) -> Any:
         place = self.native.column_names.index(column)
         field = self.native.schema.field(place)
-        fresh = released.to_arrow()
-        if (
-            released.dtype == self.column(column).dtype
-        ):  # the same values in Arrow's own flavour: string, not large_string
-            fresh = fresh.cast(field.type)
+        same = released.dtype == self.column(column).dtype
+        fresh = to_arrow(released, self.native.column(place), self.labels, same=same)
         table = self.native.set_column(place, field.with_type(fresh.type).remove_metadata(), fresh)
         return table.replace_schema_metadata(None)

@@ -62,7 +62,7 @@ class DuckDBRelation(Frame):
         name = _quoted(column)
         own = self.native.types[self.native.columns.index(column)]
         after = f"CAST(r.after AS {own})" if released.dtype == self.column(column).dtype else "r.after"
-        if own.id == "enum" and not set(released.drop_nulls().unique().cast(pl.String)) <= set(own.children[0][1]):
+        if own.id == "enum" and not set(self.labels or ()) <= set(own.children[0][1]):
             raise ColumnError(f"column {column!r} is an ENUM without all of the plan's categories; cast it to text.")
         # DuckDB finds the frame by the name of this variable
         statveil_released_9c1f5b7e = pl.DataFrame({"before": self.column(column), "after": released})  # noqa: F841

@@ -15,6 +15,7 @@ from statveil.errors import ColumnError
 from statveil.tables.blocks import BLOCK, Array
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.released import read_rows, released_rows
+from statveil.tables.released_type import released_dtype
 from statveil.tables.series import ColumnType, column_type
 from statveil.tables.shuffling import shuffled_order
 from statveil.tables.source import CATEGORIES, Progress, Source
@@ -51,6 +52,8 @@ class Frame(Source):
         names = self.columns()
         self.names = [None] if names is None else names
         self._held: tuple[Any, pl.Series] | None = None
+        self.labels: Sequence[str] | None = None
+        """The plan's categories, from when a column of them is released."""
 
     def __str__(self) -> str:
         return "the table"
@@ -139,6 +142,7 @@ class Frame(Source):
         shuffle: int | None = None,
     ) -> Any:
         """The object with every block of the column released by the map, its rows shuffled where a seed is given."""
+        self.labels = labels
         series = self.column(column)
         parts = [
             released_rows(
@@ -146,5 +150,7 @@ class Frame(Source):
             )
             for start in range(0, len(series), BLOCK)
         ]
-        table = self.with_series(column, pl.concat([part for [part] in parts]) if parts else series)
+        if not parts:
+            parts = [[series.cast(released_dtype(series.dtype, whole=column_map.whole, labels=labels))]]
+        table = self.with_series(column, pl.concat([part for [part] in parts]))
         return table if shuffle is None else self.taken(table, shuffled_order(shuffle, len(series)))

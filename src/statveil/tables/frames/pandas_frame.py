@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,10 +10,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
-from statveil.tables.frames.arrow_table import from_arrow
+from statveil.tables.frames.arrow_table import from_arrow, to_arrow
 from statveil.tables.frames.frame import Frame, is_a
 from statveil.tables.frames.plain import ListFrame
-from statveil.tables.maps.column_map import ColumnMap
+from statveil.tables.released_type import listed_categories
 from statveil.tables.series import ColumnType, label_values
 
 __all__ = ["PandasFrame", "PandasSeries"]
@@ -23,7 +23,6 @@ class PandasSeries(Frame):
     """A single pandas series."""
 
     what: ClassVar[str] = "a pandas Series"
-    _labels: Sequence[str] | None = None
 
     @classmethod
     def takes(cls, native: Any) -> bool:
@@ -56,18 +55,6 @@ class PandasSeries(Frame):
             return pl.Series(name, held.to_numpy())
         raise ColumnError(f"column {name!r} has the type {dtype}, which holds neither numbers nor categories.")
 
-    def released(
-        self,
-        column: Any,
-        column_map: ColumnMap,
-        *,
-        labels: Sequence[str] | None = None,
-        round_digits: int | None = None,
-        shuffle: int | None = None,
-    ) -> Any:
-        self._labels = labels
-        return super().released(column, column_map, labels=labels, round_digits=round_digits, shuffle=shuffle)
-
     def others(self, column: Any) -> Mapping[str, pl.Series]:
         return _index_columns(self.native.index)
 
@@ -90,11 +77,13 @@ class PandasSeries(Frame):
         same = released.dtype == self.column(column).dtype
         values: Any
         if isinstance(dtype, pd.CategoricalDtype):
-            values = pd.Categorical(released.to_list(), dtype=self._categories(dtype, released))
+            names = label_values(self.labels or (), released.dtype).to_list()
+            listed = listed_categories(names, dtype.categories.to_list() if dtype.ordered else None)
+            kept = dtype if dtype.ordered else pd.CategoricalDtype(listed)
+            values = pd.Categorical(released.to_list(), dtype=kept)
         elif _arrow_backed(dtype):
-            arrow = released.to_arrow()
-            target = dtype if same else pd.ArrowDtype(arrow.type)
-            values = pd.array(arrow.cast(dtype.pyarrow_dtype) if same else arrow, dtype=target)
+            arrow = to_arrow(released, old.array.__arrow_array__(), self.labels, same=same)
+            values = pd.array(arrow, dtype=pd.ArrowDtype(arrow.type))
         elif dtype.kind in "OU":
             if dtype is np.dtype(object):
                 values = old.to_numpy(dtype=object, copy=True)
@@ -111,11 +100,6 @@ class PandasSeries(Frame):
             values = kind(numbers, missing)
         fresh = pd.Series(values, index=old.index, name=old.name, copy=False, dtype=values.dtype)
         return self.assembled(column, fresh)
-
-    def _categories(self, dtype: Any, released: pl.Series) -> Any:
-        if self._labels is None:
-            return _with_categories(dtype, released.drop_nulls().unique().sort().to_list())
-        return _with_categories(dtype, label_values(self._labels, released.dtype).to_list())
 
     def assembled(self, column: Any, fresh: Any) -> Any:
         """The released object, from its released column."""
@@ -190,18 +174,3 @@ def _text(value: Any) -> str:
 
 def _arrow_backed(dtype: Any) -> bool:
     return type(dtype).__name__ == "ArrowDtype"
-
-
-def _with_categories(dtype: Any, labels: list[Any]) -> Any:
-    """The type with all of the plan's categories, in the plan's order.
-
-    Which of them the original had, or in which order they were met, would tell something of it. An order that was
-    declared is kept; it must have them all.
-    """
-    import pandas as pd
-
-    if not dtype.ordered:
-        return pd.CategoricalDtype([*labels, *(one for one in dtype.categories if one not in labels)])
-    if not set(labels) <= set(dtype.categories):
-        raise ColumnError("an ordered category type lacks some of the plan's categories; add them to it, in order.")
-    return dtype

@@ -47,10 +47,11 @@ class ArrayFrame(Frame):
             values = ListFrame(self.native.tolist()).with_series(None, released)
             if self.native.dtype.kind == "O":
                 return np.array([*values, None], dtype=object)[:-1]
-            return np.array(values, dtype=np.result_type(self.native.dtype, np.array(values)))
+            # as wide as the plan's longest label: the original's width tells its longest text
+            return np.array(values, dtype=np.array(list(self.labels or ())).dtype)
         values = released.to_numpy(allow_copy=True).copy()
-        same = values.dtype == self.native.dtype.newbyteorder("=")
-        return values.astype(self.native.dtype) if same else values
+        same = values.dtype.kind == self.native.dtype.kind
+        return values.astype(values.dtype.newbyteorder(self.native.dtype.byteorder)) if same else values
 
 
 class ListFrame(Frame):

@@ -15,7 +15,8 @@ from statveil.errors import ColumnError
 from statveil.tables.blocks import BLOCK, Array, in_blocks
 from statveil.tables.frames.frame import Frame
 from statveil.tables.maps.column_map import ColumnMap
-from statveil.tables.released import read_rows, released_dtype, released_rows
+from statveil.tables.released import read_rows, released_rows
+from statveil.tables.released_type import released_dtype
 from statveil.tables.series import ColumnType, column_type
 from statveil.tables.shuffling import keys_of, shuffled_frames
 from statveil.tables.source import Progress
