@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fuzz.beliefs import Belief
+from fuzz.comb_layouts import SAME, comb_blocks, packed_blocks, turning_lengths
 from fuzz.laws import names_of, secret
 from fuzz.truth_lines import Lines, Pieces
 
-__all__ = ["bin_edges", "comb_blocks", "parallel", "points_of", "rays", "simplex"]
+__all__ = ["bin_edges", "parallel", "points_of", "rays", "simplex"]
 
 Array = NDArray[np.float64]
 Json = Mapping[str, Any]
 
 _MOST_BENDS = 40_000
 _FEW_BLOCKS = 57
-_SAME = 1e-9
 
 
 def bin_edges(mechanism: Json) -> Array:
@@ -49,40 +49,11 @@ def _bins(mechanism: Json, low: Array, high: Array) -> Pieces:
     return Pieces(row=row, start=start, stop=np.maximum(stop, start), spacing=np.full(len(row), step))
 
 
-def comb_blocks(length: Array, *, window: float, teeth: int, extent: float) -> tuple[Array, Array, Array, Array]:
-    """Number and size of the equal blocks of a line, their spacing (0: an interval), and the rest (an interval)."""
-    # lines as long as an extent, or as whole blocks, up to a rounding error: as long as that
-    n = np.floor(length / (teeth * window) * (1 + _SAME))
-    count, size, spacing, rest = np.ones_like(length), length.copy(), np.zeros_like(length), np.zeros_like(length)
-    one = (n == 0) & (length > extent * (1 + _SAME))
-    spacing[one] = window
-    many = n > 0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        whole = many & (length <= n * teeth * extent / (teeth - 1) * (1 + _SAME))
-        spare = many & ~whole & (length - n * extent < (n + 1) * window)
-        more = many & ~whole & ~spare
-        count = np.where(whole | spare, n, np.where(more, n + 1, count))
-        spacing = np.where(whole, length / (n * teeth), np.where(spare, extent / (teeth - 1), spacing))
-        equal = np.where(more, length / (n + 1), size)
-        size = np.where(whole, length / n, np.where(spare, teeth * extent / (teeth - 1), equal))
-        rest = np.where(spare, length - n * size, rest)
-        spacing = np.where(more, np.where(size <= extent * (1 + _SAME), 0.0, window), spacing)
-    return count, size, spacing, rest
-
-
-def _packed_blocks(length: Array, *, window: float, teeth: int) -> tuple[Array, Array, Array, Array]:
-    """The same for blocks of so many windows, as many as fit from the start of a line on."""
-    size = np.full(length.shape, teeth * window)
-    count = np.floor(length / size * (1 + _SAME))
-    rest = np.maximum(length - count * size, 0.0)
-    return count, size, np.full(length.shape, window), np.where(rest > _SAME * window, rest, 0.0)
-
-
 def _combs(mechanism: Json, low: Array, high: Array) -> Pieces:
     window, teeth = float(mechanism["window"]), int(mechanism["teeth"])
     if mechanism.get("packed"):
-        count, size, spacing, rest = _packed_blocks(high - low, window=window, teeth=teeth)
-        end = np.where(rest > (teeth - 1) * window * (1 + _SAME), window, 0.0)
+        count, size, spacing, rest = packed_blocks(high - low, window=window, teeth=teeth)
+        end = np.where(rest > (teeth - 1) * window * (1 + SAME), window, 0.0)
     else:
         count, size, spacing, rest = comb_blocks(high - low, window=window, teeth=teeth, extent=mechanism["extent"])
         end = np.zeros_like(low)
@@ -298,12 +269,10 @@ def _bends(
     Between corners the ends of parallel lines are linear in u, and so are the inverse ends of rays.
     """
     if mechanism["kind"] == "comb":
-        c, teeth, extent = float(mechanism["window"]), int(mechanism["teeth"]), float(mechanism["extent"])
         many = _blocks(mechanism, corners, span) if most == _MOST_BENDS else 0.0
         n = np.arange(1, int(np.clip(many, _FEW_BLOCKS, _MOST_BENDS)) + 3)
         ends: Array = np.zeros(0)
-        blocks = [n * teeth * c, n * teeth * extent / (teeth - 1), n * extent + (n + 1) * c]
-        lengths = np.concatenate([*blocks, [c, extent, extent + c]])
+        lengths = turning_lengths(mechanism, n, window)
     else:
         edges = bin_edges(mechanism)
         ends, lengths = np.concatenate([edges, edges - window, edges + window]), np.array([window])

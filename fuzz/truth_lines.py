@@ -153,7 +153,7 @@ def _horner(powers: Array, x: Array) -> Array:
     return total
 
 
-def risk_of_lines(lines: Lines, *, wanted: float = 5e-8, seconds: float = 1.5) -> Truth:
+def risk_of_lines(lines: Lines, *, wanted: float = 5e-8, seconds: float = 3.0) -> Truth:
     """The risk, by adaptive quadrature over the lines; whatever error is left when the time is over is reported."""
     if len(lines.cuts) == 1:
         hit, mass = _rates(lines, lines.cuts)

@@ -88,11 +88,12 @@ def _contradictions(plan: Plan) -> list[str]:
 def _borne_out(stated: float, found: accounting.Risk, mechanism: Mechanism) -> bool:
     """Whether a stated risk is at least the one found; earlier versions may have rounded up by more.
 
-    A comb's target counts as met up to its ``hair``, and quadrature may end in other digits elsewhere.
+    A comb's target counts as met up to its ``hair``, and quadrature may end in other digits elsewhere, or in an earlier
+    version: a risk that lies within the margin by which this one was rounded up is not below the truth.
     """
     below = 1e-9 if found.kind == "exact" else 1e-6
     if mechanism.hair > 1:
-        below = mechanism.hair - 1 + 1e-9
+        below = max(mechanism.hair - 1 + 1e-9, found.margin)
     return math.isfinite(found.value) and found.value * (1 - below) <= stated + 1e-15
 
 

@@ -26,7 +26,7 @@ _COMB_MARGIN = 5e-6
 def _(mechanism: Comb, problem: Problem, eps: float, quick: bool) -> Risk:
     if mechanism.packed:
         return _packed(problem, mechanism, hit_window(problem, mechanism.direction, eps))
-    return Risk(value=_comb_risk(problem, mechanism, eps, quick), kind=kind_of(problem))
+    return _comb_risk(problem, mechanism, eps, quick)
 
 
 def _packed(problem: Problem, mechanism: Comb, window: float) -> Risk:
@@ -41,10 +41,11 @@ def _packed(problem: Problem, mechanism: Comb, window: float) -> Risk:
     return Risk(value=packed_risk(axis, blocks, window), kind="exact")
 
 
-def _comb_risk(problem: Problem, mechanism: Comb, eps: float, quick: bool) -> float:
+def _comb_risk(problem: Problem, mechanism: Comb, eps: float, quick: bool) -> Risk:
+    kind = kind_of(problem)
     combs = mechanism.teeth, mechanism.extent, mechanism.window
     if isinstance(problem.prior, Simplex):
-        return simplex_comb_risk(len(problem.family.params), *combs, 2 * eps)
+        return Risk(value=simplex_comb_risk(len(problem.family.params), *combs, 2 * eps), kind=kind)
     attacker = hit_window(problem, mechanism.direction, eps)
     if not all(axis.exact for axis in problem.box.axes.values()):
         raise ProblemError(
@@ -55,19 +56,21 @@ def _comb_risk(problem: Problem, mechanism: Comb, eps: float, quick: bool) -> fl
     if axis is not None:
         low, high = _ends(problem, axis)
         if axis.flat:
-            return range_comb_risk(high - low, *combs, attacker)
-        return comb_axis_risk(axis, low, high, *combs, attacker, quick=quick)
+            return Risk(value=range_comb_risk(high - low, *combs, attacker), kind=kind)
+        return Risk(value=comb_axis_risk(axis, low, high, *combs, attacker, quick=quick), kind=kind)
     names, polygon = support_polygon(problem)
     axes = [problem.box.axes[name] for name in names]
     direction, coordinate = pair(names, mechanism.direction), pair(names, mechanism.coordinate)
     if all(axis.flat for axis in axes):
-        return polygon_comb_risk(polygon, direction, coordinate, *combs, attacker)
+        return Risk(value=polygon_comb_risk(polygon, direction, coordinate, *combs, attacker), kind=kind)
     inner, outside = core(axes, polygon)
     mass, error = whole_mass(problem, axes, polygon)
     if error >= mass:
-        return 1.0
+        return Risk(value=1.0, kind=kind)
     value = comb_density_risk(polygon, axes, direction, coordinate, combs, attacker, core=inner, mass=mass, quick=quick)
-    return min(1.0, value * (1 + _COMB_MARGIN) + outside + 2 * error / mass)
+    found = value + outside + 2 * error / mass
+    rounded = min(1.0, found + value * _COMB_MARGIN)
+    return Risk(value=rounded, kind=kind, margin=max(0.0, 1 - found / rounded))
 
 
 def _ends(problem: Problem, axis: Axis) -> tuple[float, float]:

@@ -21,11 +21,13 @@ estimate added; or as a proven bound that the truth may lie below."""
 class Risk:
     """P(best attacker hits), never below the truth; lower is better.
 
-    ``kind`` says how the value was obtained (:data:`KINDS`).
+    ``kind`` says how the value was obtained (:data:`KINDS`); ``margin`` is the share of it by which it was rounded up
+    beyond its error estimate.
     """
 
     value: float
     kind: str
+    margin: float = 0.0
 
 
 def risk(problem: Problem, mechanism: Mechanism, *, tolerance: float | None = None, quick: bool = False) -> Risk:
@@ -36,7 +38,7 @@ def risk(problem: Problem, mechanism: Mechanism, *, tolerance: float | None = No
     """
     found = accounted_risk(mechanism, problem, problem.tolerance if tolerance is None else tolerance, quick)
     if problem.family.widened:
-        return Risk(value=found.value, kind="upper bound")
+        return Risk(value=found.value, kind="upper bound", margin=found.margin)
     return found
 
 

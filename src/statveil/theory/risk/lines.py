@@ -21,6 +21,7 @@ __all__ = ["Caught", "Sweep", "caught_share"]
 
 _ENOUGH = 2e-6
 """Error of the integral over the lines, relative to the mass, at which halving ends."""
+_UNEVEN = 0.5 * (math.sqrt(5) - 1)
 _KRONROD = np.array(
     [0.991455371120812639206854697526329, 0.949107912342758524526189684047851, 0.864864423359769072789712788640926,
      0.741531185599394439863864773280788, 0.586087235467691130294144691693, 0.405845151377397166906606412076961,
@@ -101,19 +102,29 @@ def _few(sweep: Sweep) -> tuple[Array, Array]:
 
 
 def _points(sweep: Sweep, most: int) -> Array:
-    """Ends of the first panels: the landmarks and, unless there are too many, the knots."""
+    """Ends of the first panels: the landmarks and, unless there are more than twice ``most``, the knots."""
     low, high = float(sweep.knots.min()), float(sweep.knots.max())
     # a reported risk uses every landmark, so that no peak falls between two panels
     marks = sweep.landmarks if most > 24 else sweep.landmarks[:: max(1, len(sweep.landmarks) // most)]
-    inner = sweep.knots if len(sweep.knots) <= 2 * most else sweep.knots[:: len(sweep.knots) // most]
+    inner = _picked(np.unique(sweep.knots), 2 * most)
     points = np.unique(np.concatenate([[low], marks, inner, [high]]))
     points = points[(points >= low) & (points <= high)]
     return np.concatenate([points[:-1][np.diff(points) > 1e-13 * (high - low)], [high]])
 
 
+def _picked(knots: Array, most: int) -> Array:
+    """All knots or, of too many, some at uneven distances: every tenth of ten kinds would always be the same kind."""
+    if len(knots) <= most:
+        return knots
+    number = np.arange(most)
+    at = ((number + np.mod(number * _UNEVEN, 1.0)) * (len(knots) / most)).astype(np.int64)
+    return np.asarray(knots[at])
+
+
 def _halved(sweep: Sweep, on_lines: Callable[[Array], Caught], most: int) -> tuple[float, float, float]:
     """Integrals of what is caught and of the mass, and the error of both."""
-    points = _points(sweep, 64)
+    # a jump close to the end of a panel lies beyond the nodes of both rules: every knot that can be has to be an end
+    points = _points(sweep, max(64, most // 60))
     start, stop = points[:-1], points[1:]
     hits: list[Array] = []
     masses: list[Array] = []
