@@ -277,9 +277,10 @@ def _check_layout(plan: Any, data: Json, lines: Lines, u: Array, t: Array, point
 
 
 def _sure(data: Json, tolerance: float | None, stated: float) -> Truth:
-    """The truth; computed again with more effort where it would convict a plan by little."""
+    """The truth; computed again with more effort where it would convict a plan by little, or is too coarse to say."""
     found = true_risk(data, tolerance)
-    doubtful = stated + 0.3 * SLACK < found.risk < stated + 1e-3
+    coarse = found.error > 2 * SLACK and found.risk + found.error > stated
+    doubtful = coarse or stated + 0.3 * SLACK < found.risk < stated + 1e-3
     return true_risk(data, tolerance, strict=True) if doubtful else found
 
 
