@@ -21,6 +21,7 @@ __all__ = ["Caught", "Sweep", "caught_share"]
 
 _ENOUGH = 2e-6
 """Error of the integral over the lines, relative to the mass, at which halving ends."""
+_QUICK = 24  # panels for comparing candidates
 _UNEVEN = 0.5 * (math.sqrt(5) - 1)
 _KRONROD = np.array(
     [0.991455371120812639206854697526329, 0.949107912342758524526189684047851, 0.864864423359769072789712788640926,
@@ -95,7 +96,7 @@ def caught_share(
 
 
 def _few(sweep: Sweep) -> tuple[Array, Array]:
-    points = _points(sweep, 24)
+    points = _points(sweep, _QUICK)
     at, weight = np.polynomial.legendre.leggauss(3)
     middle, half = 0.5 * (points[1:] + points[:-1]), 0.5 * np.diff(points)
     return (middle[:, None] + half[:, None] * at).ravel(), (half[:, None] * weight).ravel()
@@ -104,9 +105,12 @@ def _few(sweep: Sweep) -> tuple[Array, Array]:
 def _points(sweep: Sweep, most: int) -> Array:
     """Ends of the first panels: the landmarks and, unless there are more than twice ``most``, the knots."""
     low, high = float(sweep.knots.min()), float(sweep.knots.max())
-    # a reported risk uses every landmark, so that no peak falls between two panels
-    marks = sweep.landmarks if most > 24 else sweep.landmarks[:: max(1, len(sweep.landmarks) // most)]
-    inner = _picked(np.unique(sweep.knots), 2 * most)
+    marks, inner = sweep.landmarks, sweep.knots
+    if most > _QUICK:  # a reported risk uses every landmark, so that no peak falls between two panels
+        inner = _picked(np.unique(inner), 2 * most)
+    else:  # candidates are compared at the same few lines, so that plans stay what they were
+        marks = marks[:: max(1, len(marks) // most)]
+        inner = inner if len(inner) <= 2 * most else inner[:: len(inner) // most]
     points = np.unique(np.concatenate([[low], marks, inner, [high]]))
     points = points[(points >= low) & (points <= high)]
     return np.concatenate([points[:-1][np.diff(points) > 1e-13 * (high - low)], [high]])
