@@ -77,3 +77,61 @@ def test_a_mode_that_keeps_ranks_alone_does_not_mind():
     with pytest.warns(UserWarning, match="the model's ends are not the column's"):
         kept = sv.release(sv.plan(drawn, max_risk=0.2), table, column="x", accept=["groups", "order"])
     assert kept["x"].n_unique() == len(np.unique(x))
+
+
+# --- with an offset, and behind a function ------------------------------------------------------
+@pytest.mark.parametrize(("rows", "decimals", "off"), [(60, 1, 0.2), (150, 1, 0.4), (300, 2, 0.4), (1000, 3, 0.5)])
+def test_a_lattice_off_zero_is_found_though_many_rows_are_off_it(rows, decimals, off):
+    """An affine change of units with all digits, of numbers that are rounded but for some."""
+    rng = np.random.default_rng(rows)
+    missed = 0
+    for _ in range(20):
+        free = rng.normal(120, 25, rows)
+        mixed = np.where(rng.random(rows) < off, free, np.round(free, decimals))
+        missed += not find_structure(mixed / 2.2046226218 + 17.3)
+        assert find_structure(free / 2.2046226218 + 17.3) == [], "the control"
+    assert missed <= 2
+
+
+@pytest.mark.parametrize("digits", [6, 7, 8])
+def test_cells_of_many_digits_are_found_though_some_rows_are_off_them(digits):
+    rng = np.random.default_rng(digits)
+    missed = 0
+    for _ in range(10):
+        free = 1500 * rng.lognormal(0, 0.7, 300)
+        short = np.array([float(f"{one:.{digits}g}") for one in free])
+        column = np.where(rng.random(300) < 0.1, free, short) / 2.2046226218 + 150
+        missed += "digits" not in [one.name for one in find_structure(column)]
+    assert missed <= 1
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        lambda k: 25 - 2.5 * np.log10(k),
+        lambda k: 2 / 3 * np.log10(k) - 6.07,
+        lambda k: 12 * np.log2(k) - 3.1,
+        lambda k: np.pi / 6 * k**3,
+        lambda k: 1.84 * k**1.5,
+        lambda k: 13.7 * np.sqrt(k),
+        lambda k: 52.36 * np.cbrt(k),
+        lambda k: 7.7 / k**2,
+    ],
+    ids=["stars", "earthquakes", "tones", "spheres", "weirs", "roots", "cube roots", "inverse squares"],
+)
+@pytest.mark.parametrize("rows", [100, 1000])
+def test_powers_and_logarithms_with_a_constant_of_their_own_are_found(back, rows):
+    rng = np.random.default_rng(rows)
+    free = rng.gamma(9, 300, rows) + 1
+    assert "transform" in [one.name for one in find_structure(back(np.rint(free)))]
+    assert find_structure(back(free)) == [], "the control"
+
+
+def test_a_flag_for_values_that_occur_again_is_a_copy():
+    rng = np.random.default_rng(8)
+    x = np.rint(rng.lognormal(4, 0.5, 1500))
+    first = ~pl.Series(x).is_first_distinct()
+    again = pl.Series(x).is_duplicated()
+    for flag in (first, again, pl.Series(x).is_last_distinct().cast(pl.String)):
+        assert "'flag'" in told(x, flag=flag)
+        assert told(x, flag=flag.shuffle(seed=1)) == "", "the control"

@@ -15,7 +15,7 @@ from statveil.tables.structure.heap_search import find_heaps
 from statveil.tables.structure.lattice_search import Lattice, find_lattice, ulp
 from statveil.tables.structure.misfit_search import find_excess
 from statveil.tables.structure.part_search import lattice_of_a_part
-from statveil.tables.structure.ratio_search import binary_step, log_ratios, multiples, ratios
+from statveil.tables.structure.ratio_search import binary_step, log_ratios, multiples, of_multiples, ratios, spacing
 from statveil.tables.structure.repeat_search import repeats
 from statveil.tables.structure.rough_search import find_roughness, find_wave, level_out
 from statveil.tables.structure.round_search import find_round
@@ -84,7 +84,7 @@ def find_structure(sample: Array, *, bits: int = 53) -> list[Finding]:
     found, on = _off_lattice(values, counts, used)
     # Round values among the others are named already, and their squares are round as well.
     others = np.delete(values, on)
-    found += _transform(others, 2 * ulp(others, used)) or (_log_ratios(others) if used > 24 else [])
+    found += _transform(others, 2 * ulp(others, used)) or (_transformed(others) if used > 24 else [])
     found += _repeats(counts, float("inf") if used > 24 else float((values[-1] - values[0]) / ulp(values, used).max()))
     found += _coarser() if significant_bits(values) else _part(others, used)
     if used > 24 and not any(one.name == "transform" for one in found):
@@ -251,7 +251,14 @@ def _transform(values: Array, error: Array) -> list[Finding]:
     return [Finding(name="transform", values=(), flag="", says=says)]
 
 
-def _log_ratios(values: Array) -> list[Finding]:
+def _transformed(values: Array) -> list[Finding]:
+    """Of ratios, or of multiples of a number that nobody says."""
+    if (name := of_multiples(values)) is not None:
+        says = (
+            f"many values are {name} of multiples of one number, and only the right position makes those multiples "
+            "again: release the numbers behind them, with their own step, and transform the released column."
+        )
+        return [Finding(name="transform", values=(), flag="", says=says)]
     if not log_ratios(values):
         return []
     says = (
@@ -297,7 +304,9 @@ def _coarser() -> list[Finding]:
 
 
 def _part(values: Array, bits: int) -> list[Finding]:
-    coarsest = lattice_of_a_part(values, bits)
+    part = lattice_of_a_part(values, bits)
+    some = spacing(values) if bits > 24 else None
+    coarsest = max((one for one in (part, some) if one is not None), default=None)
     many = bits > 24 and multiples(values)
     if coarsest is None and not many:
         return []

@@ -23,6 +23,7 @@ from statveil.tables.structure.within_search import (
     constant_totals,
     group_totals,
     groupings,
+    marks_repeats,
     multiples_of,
     multiples_within,
     one_code_each,
@@ -94,7 +95,11 @@ def _told(sample: Alongside) -> Iterator[str]:
             known.add(name)
             yield repr(name)
     for name, keys in sample.labels.items():
-        if name not in known and (find_changes(sample.values, keys) or one_code_each(sample.values, keys)):
+        if name not in known and (
+            find_changes(sample.values, keys)
+            or one_code_each(sample.values, keys)
+            or marks_repeats(sample.values, keys)
+        ):
             known.add(name)
             yield repr(name)
     for name, text in sample.texts.items():

@@ -17,6 +17,7 @@ __all__ = [
     "find_within",
     "group_totals",
     "groupings",
+    "marks_repeats",
     "multiples_of",
     "multiples_within",
     "one_code_each",
@@ -32,6 +33,7 @@ _SAME, _DIFFERENT = 0.9, 20
 _ONE_VALUE, _FILLED = 0.95, 0.5
 _CODES, _DENSE = 20, 0.2
 _TOTALS, _FINE = 3, 1e-4  # groups whose total is written down, and how exactly
+_FEWEST_MARKED, _UNMARKED = 5, 0.1  # rows of the rarer mark, and its errors
 _CONSTANT = 0.9  # share of the groups that have one total
 
 Keys = NDArray[np.generic]
@@ -175,6 +177,26 @@ def multiples_of(values: Array, column: Array) -> bool:
     with np.errstate(all="ignore"):
         both = (x / y, x * y)
     return any(multiples(np.unique(one[np.isfinite(one)])) for one in both)
+
+
+def marks_repeats(values: Array, keys: Keys) -> bool:
+    """Whether two labels say which rows have a value that occurs again, or for the first or the last time.
+
+    How often values of a lattice recur tells how wide the column is beside the step.
+    """
+    names, code = np.unique(keys, return_inverse=True)
+    if len(names) != 2 or len(values) < _LEAST_ROWS:
+        return False
+    _, first, place, counts = np.unique(values, return_index=True, return_inverse=True, return_counts=True)
+    last = len(values) - 1 - np.unique(values[::-1], return_index=True)[1]
+    marks = np.zeros((3, len(values)), dtype=np.int64)
+    marks[0, first] = marks[1, last] = 1
+    marks[2] = counts[place] > 1
+    marked = marks.sum(axis=1)
+    rarer = np.minimum(marked, len(values) - marked)
+    wrong = (marks != code).sum(axis=1)
+    wrong = np.minimum(wrong, len(values) - wrong)
+    return bool(np.any((rarer >= _FEWEST_MARKED) & (wrong <= _UNMARKED * rarer)))
 
 
 def one_code_each(values: Array, keys: Keys) -> bool:
