@@ -84,11 +84,11 @@ def find_structure(sample: Array, *, bits: int = 53) -> list[Finding]:
     found, on = _off_lattice(values, counts, used)
     # Round values among the others are named already, and their squares are round as well.
     others = np.delete(values, on)
-    found += _transform(others, 2 * ulp(others, used)) or (_transformed(others) if used > 24 else [])
+    found += _transform(others, 2 * ulp(others, used)) or (_log_ratios(others) if used > 24 else [])
     found += _repeats(counts, float("inf") if used > 24 else float((values[-1] - values[0]) / ulp(values, used).max()))
     found += _coarser() if significant_bits(values) else _part(others, used)
     if used > 24 and not any(one.name == "transform" for one in found):
-        found += _ratios(others)
+        found += _ratios(others) or _transformed(others)
     return found
 
 
@@ -252,13 +252,16 @@ def _transform(values: Array, error: Array) -> list[Finding]:
 
 
 def _transformed(values: Array) -> list[Finding]:
-    """Of ratios, or of multiples of a number that nobody says."""
-    if (name := of_multiples(values)) is not None:
-        says = (
-            f"many values are {name} of multiples of one number, and only the right position makes those multiples "
-            "again: release the numbers behind them, with their own step, and transform the released column."
-        )
-        return [Finding(name="transform", values=(), flag="", says=says)]
+    if (name := of_multiples(values)) is None:
+        return []
+    says = (
+        f"many values are {name} of multiples of one number, and only the right position makes those multiples "
+        "again: release the numbers behind them, with their own step, and transform the released column."
+    )
+    return [Finding(name="transform", values=(), flag="", says=says)]
+
+
+def _log_ratios(values: Array) -> list[Finding]:
     if not log_ratios(values):
         return []
     says = (

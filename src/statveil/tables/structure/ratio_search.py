@@ -152,7 +152,7 @@ def common_multiples(first: Array, second: Array, *, close: float = _MULTIPLE_CL
     with np.errstate(all="ignore"):
         ratio = np.abs(first[kept] / second[kept])
     ratio = np.where(ratio > 1, 1 / np.maximum(ratio, 1e-300), ratio)
-    ratio = ratio[(ratio > 1e-3) & (ratio < 1)]
+    ratio = ratio[(ratio > 1e-3) & (ratio < 1 - 0.9 / _MULTIPLES[-1][0])]  # closer to 1, only longer numbers stand so
     if len(ratio) > most:
         ratio = ratio[:: len(ratio) // most + 1]
     if len(ratio) < _FEWEST_PAIRS:
