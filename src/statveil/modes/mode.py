@@ -24,6 +24,11 @@ BLUR = 2.0**-23
 SEVEN_DIGITS = 8 * BLUR
 """Of a value: more than any blurred one is moved by, which is less than five times the blur."""
 
+_BLURRED = 1.4 * BLUR
+"""Of a value: steps up to this keep less than 1e-4 of their wave under a map that blurs (exp(-2 pi^2 / 1.4^2))."""
+_ROUNDED = 2.0**-40
+"""Of the largest value: steps far below this are rounded away by a map that only moves."""
+
 MODES: dict[str, Mode] = {}
 """Every mode by name; filled when the files of ``statveil/modes`` are loaded."""
 
@@ -93,6 +98,10 @@ class Mode(ABC):
     def blurs(self) -> bool:
         """Whether every value is first moved by about 2^-23 of itself, so that no fine lattice tells the factor."""
         return self.continuous and (self.stretches or self.bends)
+
+    def hides_cells(self, beside: float, overall: float) -> bool:
+        """Whether a lattice of this step, as a share of its values and of the largest one, is lost in the release."""
+        return beside <= _BLURRED if self.blurs else self.continuous and overall <= _ROUNDED
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

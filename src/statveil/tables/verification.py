@@ -9,7 +9,6 @@ import numpy as np
 
 from statveil.errors import StructureError, unknown_name
 from statveil.modes import Mode
-from statveil.modes.mode import BLUR
 from statveil.planning import Plan
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.model import REDRAWN
@@ -44,10 +43,6 @@ __all__ = [
     "refuse_undeclared",
 ]
 
-_BLURRED = 1.4 * BLUR
-"""Of a value: steps up to this keep less than 1e-4 of their wave under a map that blurs (exp(-2 pi^2 / 1.4^2))."""
-_ROUNDED = 2.0**-40
-"""Of the largest value: steps far below this are rounded away by a map that only moves."""
 _SHORT = 24
 """Significant bits of 32-bit floats."""
 
@@ -339,11 +334,7 @@ def precision(sample: Array, bits: int, found: Collection[Finding]) -> int:
 
 
 def _hidden(finding: Finding, mode: Mode) -> bool:
-    """Whether a lattice among the values of one size is finer than what the map leaves of their digits."""
-    if finding.name != "digits" or len(finding.values) != 2:
-        return False
-    beside, overall = finding.values
-    return beside <= _BLURRED if mode.blurs else mode.continuous and overall <= _ROUNDED
+    return finding.name == "digits" and len(finding.values) == 2 and mode.hides_cells(*finding.values)
 
 
 def _declared(finding: Finding, known: Structure, fixed: tuple[float, ...]) -> bool:

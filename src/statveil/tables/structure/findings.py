@@ -14,8 +14,9 @@ from statveil.tables.structure.digit_search import changing_step, significant_bi
 from statveil.tables.structure.heap_search import find_heaps
 from statveil.tables.structure.lattice_search import Lattice, find_lattice, ulp
 from statveil.tables.structure.misfit_search import find_excess
+from statveil.tables.structure.multiple_search import multiples, of_multiples, spacing
 from statveil.tables.structure.part_search import lattice_of_a_part
-from statveil.tables.structure.ratio_search import binary_step, log_ratios, multiples, of_multiples, ratios, spacing
+from statveil.tables.structure.ratio_search import binary_step, log_ratios, ratios
 from statveil.tables.structure.repeat_search import repeats
 from statveil.tables.structure.rough_search import find_roughness, find_wave, level_out
 from statveil.tables.structure.round_search import find_round
@@ -36,7 +37,8 @@ class Finding:
     name : str
         ``step``, ``heaps``, ``atoms``, ``misfit`` and so on: a name of :data:`statveil.tables.verification.LEAKS`.
     values : tuple of float
-        The step; the periods of the heaps; the atoms, the most frequent first; nothing where none can be declared.
+        The step; the periods of the heaps; the atoms, the most frequent first; of ``digits`` that a map may hide, their
+        step beside the values and beside the largest of them; nothing where none can be declared.
     flag : str
         What to add to ``--known``, such as ``step=1``, ``heaps=5`` or ``atoms=0/30``.
     says : str

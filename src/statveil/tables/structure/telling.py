@@ -15,8 +15,8 @@ from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import Beside
 from statveil.tables.structure.lattice_search import find_lattice
 from statveil.tables.structure.link_search import find_links
+from statveil.tables.structure.multiple_search import multiples
 from statveil.tables.structure.period_search import Periods
-from statveil.tables.structure.ratio_search import multiples
 from statveil.tables.structure.row_search import holds_values
 from statveil.tables.structure.text_forms import digests
 from statveil.tables.structure.within_search import (

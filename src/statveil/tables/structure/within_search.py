@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
 from statveil.tables.structure.links import SameLink, WithinLink, within_groups
-from statveil.tables.structure.ratio_search import common_multiples, multiples
+from statveil.tables.structure.multiple_search import common_multiples, multiples
 
 __all__ = [
     "constant_totals",
