@@ -1,6 +1,6 @@
 """``python -m statveil`` is ``statveil``."""
 
-from statveil.cli.main import run
+from statveil.cli.main import main
 
 if __name__ == "__main__":
-    run()
+    main()

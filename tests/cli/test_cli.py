@@ -51,7 +51,7 @@ def plan_file(tmp_path_factory):
 
 def process(*arguments, cwd):
     """The real program, as a script would call it."""
-    command = [sys.executable, "-c", "from statveil.cli.main import run; run()", *map(str, arguments)]
+    command = [sys.executable, "-c", "from statveil.cli.main import main; main()", *map(str, arguments)]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, encoding="utf-8", timeout=60, check=False)
 
 
@@ -90,7 +90,7 @@ def test_an_error_of_the_real_program(tmp_path):
 
 
 def test_a_reader_that_stops_early_is_no_traceback(tmp_path):
-    program = [sys.executable, "-c", "from statveil.cli.main import run; run()", "list", "--json"]
+    program = [sys.executable, "-c", "from statveil.cli.main import main; main()", "list", "--json"]
     with subprocess.Popen(program, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         running.stdout.close()
         errors = running.stderr.read()
@@ -98,7 +98,7 @@ def test_a_reader_that_stops_early_is_no_traceback(tmp_path):
 
 
 def test_output_that_is_not_utf8_is_no_traceback(tmp_path):
-    program = [sys.executable, "-X", "utf8=0", "-c", "from statveil.cli.main import run; run()"]
+    program = [sys.executable, "-X", "utf8=0", "-c", "from statveil.cli.main import main; main()"]
     ask = [
         "plan",
         "--family",

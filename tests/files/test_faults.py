@@ -225,7 +225,7 @@ def test_what_is_published_is_on_the_disk_before_the_end(shim, tmp_path, format,
 HELD = """
 import os, sys, time
 from pathlib import Path
-from statveil.cli.main import run
+from statveil.cli.main import main
 from statveil.tables.maps.affine import Affine
 here, there = Path(sys.argv.pop(1)), Path(sys.argv.pop(1))
 block = Affine.block
@@ -236,7 +236,7 @@ def wait(self, values, index):
         time.sleep(0.01)
     return block(self, values, index)
 Affine.block = wait
-run()
+main()
 """
 
 
@@ -301,7 +301,7 @@ def test_two_runs_to_one_target_race(tmp_path, trial):
         sv.release_file(plan, source, tmp_path / f"alone{number}-{format}", column="x")
         alone.append(json.loads((tmp_path / f"alone{number}-{format}.card.json").read_text())["sha256"])
     for number, source in enumerate(sources):
-        command = [sys.executable, "-c", "from statveil.cli.main import run; run()", "release"]
+        command = [sys.executable, "-c", "from statveil.cli.main import main; main()", "release"]
         command += [tmp_path / f"plan{number}.json", source, target, "--column", "x", "--overwrite"]
         if trial % 2 and not number:
             command += ["--record", tmp_path / "r.json"]
@@ -390,7 +390,7 @@ def test_a_statistic_that_the_plan_does_not_release_is_not_published(cli, tmp_pa
 
 CUT = """
 import os, sys
-from statveil.cli.main import run
+from statveil.cli.main import main
 from statveil.tables.maps.affine import Affine
 block = Affine.block
 def cut(self, values, index):
@@ -398,7 +398,7 @@ def cut(self, values, index):
         os.truncate(sys.argv[3], 100_000)
     return block(self, values, index)
 Affine.block = cut
-run()
+main()
 """
 
 

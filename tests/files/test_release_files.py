@@ -491,10 +491,11 @@ def test_an_interruption_while_the_old_folder_is_removed_loses_neither(cli, tmp_
 
 
 STOPPED = """
-    import os, signal, sys, time
-    from statveil.cli.main import run
+    import atexit, os, signal, sys, time
+    from statveil.cli.main import main
     from statveil.tables.maps.affine import Affine
     number = getattr(signal, sys.argv.pop(1))
+    atexit.register(os.abort)  # as where the interpreter ends under the threads of an earlier Polars
     if number == signal.SIGHUP:
         signal.signal(number, signal.SIG_DFL)  # tests that run under nohup hand on that it is ignored
     block = Affine.block
@@ -505,7 +506,7 @@ STOPPED = """
             time.sleep(0.3)
         return block(self, values, index)
     Affine.block = stop
-    run()
+    main()
 """
 
 
@@ -526,7 +527,7 @@ KILLED_LATE = """
     import os, signal, sys
     from pathlib import Path
     from statveil import disk
-    from statveil.cli.main import run
+    from statveil.cli.main import main
     suffix = sys.argv.pop(1)
     def stopped(rename):
         def stop(path, target, *flags):
@@ -535,7 +536,7 @@ KILLED_LATE = """
             return rename(path, target, *flags)
         return stop
     Path.replace, disk._renameat2 = stopped(Path.replace), stopped(disk._renameat2)
-    run()
+    main()
 """
 
 
@@ -1227,7 +1228,7 @@ def test_no_progress_bar_where_nobody_looks(tmp_path, plans):
         ["inspect", source, "--json"],
     ):
         ended = subprocess.run(
-            [sys.executable, "-c", "from statveil.cli.main import run; run()", *map(str, arguments)],
+            [sys.executable, "-c", "from statveil.cli.main import main; main()", *map(str, arguments)],
             capture_output=True,
             text=True,
             timeout=60,
@@ -1414,9 +1415,9 @@ def test_one_column_that_cannot_be_read_does_not_hide_the_others(cli, tmp_path):
 # --- names that are no text -----------------------------------------------------------------------------------
 ODD = """
     import os, sys
-    from statveil.cli.main import run
+    from statveil.cli.main import main
     sys.argv = ["statveil", *(part.replace("ODD", os.fsdecode(b"\\xff")) for part in sys.argv[1:])]
-    run()
+    main()
 """
 
 

@@ -11,9 +11,10 @@ from typing import NoReturn
 import click
 
 from statveil import __version__
+from statveil.cli.stopping import Stopped
 from statveil.cli.terminal import IN_PLACE, echo
 
-__all__ = ["TRACEBACK", "UNEXPECTED", "run", "statveil"]
+__all__ = ["TRACEBACK", "UNEXPECTED", "main", "run", "statveil"]
 
 _COMMANDS = {
     "apply": "released parameter of a parameter",
@@ -74,8 +75,20 @@ TRACEBACK = "STATVEIL_TRACEBACK"
 """Environment variable that shows where an unexpected error happened."""
 
 
-def run() -> None:
-    """Entry point: every expected error is one sentence on stderr and exit code 2."""
+def main() -> NoReturn:
+    """Entry point of the process: :func:`run`, whose exit code stays what it is also when it was stopped.
+
+    A stopped run has cleaned up, but threads of a table engine may still be at work; where the interpreter ends under
+    them, some versions abort the process (SIGABRT). Nothing is left to do then, so it is left at once.
+    """
+    try:
+        run()
+    except Stopped as stopped:
+        os._exit(int(stopped.code or 0))
+
+
+def run() -> NoReturn:
+    """The command with the process's arguments: every expected error is one sentence on stderr and exit code 2."""
     from statveil.errors import StatveilError
 
     _check_streams()
@@ -83,6 +96,9 @@ def run() -> None:
     try:
         try:
             code = statveil.main(standalone_mode=False)
+        except Stopped:
+            _flush()
+            raise
         except SystemExit as ended:
             code = ended.code
         sys.stdout.flush()  # a full disk is noticed here rather than by the interpreter on its way out
@@ -97,7 +113,8 @@ def run() -> None:
     except StatveilError as error:
         _fail(str(error))
     except (click.Abort, KeyboardInterrupt):
-        _fail("stopped.")
+        _say("stopped.")
+        raise Stopped(2) from None
     except MemoryError:
         _fail("there is not enough memory for this; ask for less, such as fewer cells, trials or rows.")
     except OSError as error:
@@ -128,15 +145,25 @@ def _check_streams() -> None:
 
 
 def _fail(message: str, code: int = 2) -> NoReturn:
-    """One sentence on stderr, where there is one; what stdout still holds is dropped rather than tried again."""
+    """One sentence on stderr, and the end."""
+    _say(message)
+    sys.exit(code)
+
+
+def _say(message: str) -> None:
+    """One sentence on stderr, where there is one."""
     from statveil.errors import shortened
 
     with suppress(OSError, ValueError):
         echo("statveil: " + shortened(" ".join(message.split())), err=True)
+    _flush()
+
+
+def _flush() -> None:
+    """What was said goes out; what a full or closed stdout still holds is dropped rather than tried again."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except (OSError, ValueError):
             with suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    sys.exit(code)

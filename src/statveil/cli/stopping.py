@@ -9,11 +9,11 @@ from types import FrameType
 
 import click
 
-__all__ = ["stoppable"]
+__all__ = ["Stopped", "stoppable"]
 
 
-class _Stopped(SystemExit):
-    """Told to end by a signal: everything on the way is cleaned up."""
+class Stopped(SystemExit):
+    """Told to end by a signal or from the keyboard: everything on the way is cleaned up."""
 
 
 @contextmanager
@@ -24,7 +24,7 @@ def stoppable() -> Iterator[None]:
     """
 
     def stop(number: int, frame: FrameType | None) -> None:
-        raise _Stopped(128 + number)
+        raise Stopped(128 + number)
 
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     before = {number: signal.getsignal(number) for number in numbers}
@@ -33,7 +33,7 @@ def stoppable() -> Iterator[None]:
             if before[number] == signal.SIG_DFL:
                 signal.signal(number, stop)
         yield
-    except _Stopped:
+    except Stopped:
         click.echo("statveil: stopped.", err=True)
         raise
     finally:
