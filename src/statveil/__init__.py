@@ -17,6 +17,7 @@ _WHERE = {
     "ColumnError": "errors",
     "ColumnReport": "tables.inspection",
     "Comparison": "comparing.points",
+    "Counts": "problem.families.counts",
     "Custom": "problem.families.custom",
     "Density": "problem.priors.density",
     "Elicited": "problem.priors.elicited",

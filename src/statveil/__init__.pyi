@@ -54,6 +54,7 @@ from statveil.planning import (
 )
 from statveil.problem.families.binomial import Binomial as Binomial
 from statveil.problem.families.categorical import Categorical as Categorical
+from statveil.problem.families.counts import Counts as Counts
 from statveil.problem.families.custom import Custom as Custom
 from statveil.problem.families.exponential import Exponential as Exponential
 from statveil.problem.families.gaussian import Gaussian as Gaussian

@@ -11,6 +11,7 @@ from statveil.problem.axis import Axis
 from statveil.problem.families.any_shape import VALUE
 from statveil.problem.families.binomial import Binomial
 from statveil.problem.families.categorical import Categorical
+from statveil.problem.families.counts import Counts
 from statveil.problem.families.negative_binomial import NegativeBinomial
 from statveil.problem.families.shape import Shape
 from statveil.problem.family import FAMILIES, Family
@@ -103,6 +104,13 @@ def parse_family(
         if trials is not None or categories is not None or labels is not None:
             raise ProblemError("--trials-per-draw, --categories and --labels are not for a shape; leave them out.")
         return _parse_shape(shape if colon else "")
+    if head == "counts":
+        if trials is not None or categories is not None or labels is not None:
+            raise ProblemError(
+                "--trials-per-draw, --categories and --labels are not for counts; leave them out, and write the known "
+                "arguments in brackets, as in counts:binom(n=20)."
+            )
+        return Counts(shape if colon else "")
     if written := re.fullmatch(r"negative-binomial(?:\(([^()]*)\))?", name):
         if not (written[1] or "").strip():
             raise ProblemError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
@@ -25,8 +26,6 @@ _THETAS = 512
 _KEPT = 24
 _ROUGHLY = 72
 """Halvings of the support that find where to look; any centre gives the same moments."""
-_TAIL = 1e-3
-"""Part of the mean deviation, or of the variance, that values too rare to be resolved may carry."""
 _RESOLVED = 1e-14
 """A share that a distribution function near 1 still shows."""
 
@@ -51,6 +50,8 @@ class Custom(Family):
     doc: ClassVar[str] = "a family of your own, from its pmf or cdf"
     portable: ClassVar[bool] = False
     secrets: ClassVar[tuple[str, ...]] = ("mean", "std")
+    unresolved: ClassVar[float] = 1e-3
+    """Part of the mean deviation, or of the variance, that values too rare to be resolved may carry."""
 
     def __init__(
         self,
@@ -69,7 +70,7 @@ class Custom(Family):
             raise ProblemError("the pmf or cdf must be a function of a value and the parameter.")
         if pmf is not None and (isinstance(top, bool) or not isinstance(top, int) or not 1 <= top <= 1_000_000):
             raise ProblemError(f"counts need 'top', a largest count from 1 to 1,000,000. Got {top!r}.")
-        self._low, self._high = _range("the domain", domain)
+        self._low, self._high = _range("the domain", domain, endless=True)
         self._parameter, self._label, self._pmf, self._cdf = str(parameter), str(label), pmf, cdf
         self._kept: dict[tuple[int, tuple[int, ...], bytes], Array] = {}
         if pmf is not None:
@@ -89,9 +90,12 @@ class Custom(Family):
 
     @property
     def params(self) -> tuple[Param, ...]:
-        width = self._high - self._low
-        typical = (self._low + 0.2 * width, self._high - 0.2 * width)
-        return (Param(name=self._parameter, low=self._low, high=self._high, typical=typical, doc="its parameter"),)
+        low, high = self._low, self._high
+        start, width = (low if math.isfinite(low) else min(high - 10, 0.0)), 10.0
+        if math.isfinite(low) and math.isfinite(high):
+            width = high - low
+        typical = (start + 0.2 * width, start + 0.8 * width)
+        return (Param(name=self._parameter, low=low, high=high, typical=typical, doc="its parameter"),)
 
     def settings(self) -> dict[str, Any]:
         return {"label": self._label}
@@ -114,9 +118,13 @@ class Custom(Family):
             )
         return np.broadcast_to(values.astype(np.float64), shape)
 
+    def _counts(self, theta: Array) -> Array:
+        """The counts that these parameters can have."""
+        return self._x
+
     def _below(self, theta: Array) -> Array:
         """Shares up to each count, along a new last axis."""
-        return np.cumsum(self._values(self._x, theta[..., None]), axis=-1)
+        return np.cumsum(self._values(self._counts(theta), theta[..., None]), axis=-1)
 
     def _share(self, x: Array, theta: Array) -> Array:
         """The distribution function of a continuous family, refused where it is none."""
@@ -151,9 +159,10 @@ class Custom(Family):
         return self._kept[key]
 
     def _counted(self, theta: Array, order: int) -> Array:
-        masses = self._values(self._x, theta[..., None])
-        centre = masses @ self._x
-        away = np.abs(self._x - centre[:, None])
+        x = self._counts(theta)
+        masses = self._values(x, theta[..., None])
+        centre = masses @ x
+        away = np.abs(x - centre[:, None])
         first, second = (np.einsum("tk,tk->t", masses, away**power) for power in (1, 2))
         missing = np.maximum(1 - masses.sum(axis=-1) - 1e-12, 0.0)
         self._check_tail(missing, self._x[-1] - centre, first if order == 1 else second, order)
@@ -194,7 +203,7 @@ class Custom(Family):
 
     def _check_tail(self, share: Array, away: Array, spread: Array, order: int) -> None:
         """Refuse a moment that hangs on values beyond the support, or too rare for a cdf in floating point."""
-        if np.any(share * np.abs(away) ** order > _TAIL * spread):
+        if np.any(share * np.abs(away) ** order > self.unresolved * spread):
             what, instead = (
                 ("mean", "use a parameter range with lighter tails")
                 if order == 1
@@ -202,9 +211,9 @@ class Custom(Family):
             )
             raise ProblemError(
                 f"the {what} of {self._label!r} cannot be resolved: values beyond {self._x[-1]:g}, or too rare for the "
-                f"{'pmf' if self.counts else 'cdf'} to show, carry more than {_TAIL:.1%} of it (it may be infinite). "
-                f"Widen {'top' if self.counts else 'support'} if values can lie there; if they cannot, give a "
-                f"distribution that ends there (divide by its value at the end); or {instead}."
+                f"{'pmf' if self.counts else 'cdf'} to show, carry more than {self.unresolved:.2g} of it "
+                f"(it may be infinite). Widen {'top' if self.counts else 'support'} if values can lie there; if they "
+                f"cannot, give a distribution that ends there (divide by its value at the end); or {instead}."
             )
 
     def mean(self, params: Mapping[str, ArrayLike]) -> Array:
@@ -221,7 +230,7 @@ class Custom(Family):
         if not self.counts:
             return np.where(at < self._x[0], 0.0, np.where(at >= self._x[-1], 1.0, self._share(at, theta)))
         below = self._below(theta)
-        index = np.clip(np.floor(at), -1, len(self._x) - 1).astype(int)
+        index = np.clip(np.floor(at), -1, below.shape[-1] - 1).astype(int)
         found = np.take_along_axis(below, np.maximum(index, 0)[..., None], axis=-1)[..., 0]
         return np.where(index < 0, 0.0, found)
 
@@ -235,7 +244,7 @@ class Custom(Family):
         if not self.counts:
             return self._at_level(level, theta)
         below = self._below(theta)
-        index = np.minimum((below < level[..., None] - 1e-12).sum(axis=-1), len(self._x) - 1)
+        index = np.minimum((below < level[..., None] - 1e-12).sum(axis=-1), below.shape[-1] - 1)
         return np.asarray(self._x[index], dtype=np.float64)
 
     def _at_level(self, level: Array, theta: Array, steps: int = 128) -> Array:
@@ -248,7 +257,8 @@ class Custom(Family):
         theta = np.asarray(self._theta(params))
         if not self.counts:
             return self._at_level(rng.random(size), np.broadcast_to(theta, (size,)))
-        index = np.minimum(np.searchsorted(self._below(theta), rng.random(size)), len(self._x) - 1)
+        below = self._below(theta)
+        index = np.minimum(np.searchsorted(below, rng.random(size)), len(below) - 1)
         return np.asarray(self._x[index], dtype=np.float64)
 
     def w1(self, a: Mapping[str, ArrayLike], b: Mapping[str, ArrayLike]) -> Array:
@@ -260,7 +270,9 @@ class Custom(Family):
         return np.concatenate(found).reshape(one.shape) if found else np.zeros(one.shape)
 
     def _counted_w1(self, one: Array, two: Array) -> Array:
-        apart: Array = np.abs(self._below(one) - self._below(two))[:, :-1].sum(axis=1)
+        different, place = np.unique(np.concatenate([one, two]), return_inverse=True)
+        below = self._below(different)[:, :-1]
+        apart: Array = np.abs(below[place[: len(one)]] - below[place[len(one) :]]).sum(axis=1)
         return apart
 
     def _measured_w1(self, one: Array, two: Array) -> Array:
@@ -304,10 +316,12 @@ class Custom(Family):
         return bool(np.all(steps <= 1e-12) or np.all(steps >= -1e-12))
 
 
-def _range(what: str, ends: object) -> tuple[float, float]:
+def _range(what: str, ends: object, *, endless: bool = False) -> tuple[float, float]:
     if not isinstance(ends, tuple | list) or len(ends) != 2:
         raise ProblemError(f"{what} must be a pair (low, high). Got {ends!r}.")
-    low, high = (number(end, f"an end of {what}") for end in ends)
+    low, high = (
+        float(end) if endless and end in (-math.inf, math.inf) else number(end, f"an end of {what}") for end in ends
+    )
     if low >= high:
         raise ProblemError(f"{what} must have its smaller end first. Got {low:g}, {high:g}.")
     return low, high
