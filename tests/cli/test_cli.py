@@ -153,6 +153,7 @@ def test_list(cli, ask):
         "categorical",
         "shape",
         "negative-binomial",
+        "counts",
     ]
     for name in names:
         assert name in out
@@ -166,6 +167,7 @@ def test_list_names_the_parameters_of_the_contract(ask):
         "location": {"mean"},
         "shape": {"mean", "std"},
         "negative-binomial": {"mean"},
+        "counts": {"a"},
         "gaussian": {"mu", "sigma"},
         "uniform": {"low", "high"},
         "exponential": {"scale"},
