@@ -45,6 +45,7 @@ _WHERE = {
     "Mechanism": "mechanisms.mechanism",
     "Median": "problem.secrets.median",
     "Minimum": "problem.secrets.extreme",
+    "LogShape": "problem.families.log_shape",
     "NegativeBinomial": "problem.families.negative_binomial",
     "Ordinal": "problem.ordinal",
     "Plan": "planning",

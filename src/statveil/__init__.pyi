@@ -60,6 +60,7 @@ from statveil.problem.families.exponential import Exponential as Exponential
 from statveil.problem.families.gaussian import Gaussian as Gaussian
 from statveil.problem.families.geometric import Geometric as Geometric
 from statveil.problem.families.location import Location as Location
+from statveil.problem.families.log_shape import LogShape as LogShape
 from statveil.problem.families.negative_binomial import NegativeBinomial as NegativeBinomial
 from statveil.problem.families.poisson import Poisson as Poisson
 from statveil.problem.families.shape import Shape as Shape

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -184,13 +186,24 @@ class Plan(Spoken):
         if isinstance(family, LocationScale) and isinstance(mechanism, Directed):
             eps = self.problem.tolerance
             rate = 2 * eps / accounting.hit_window(self.problem, mechanism.direction, eps)
-            return self.distortion * rate / float(family.length(mechanism.direction))
-        return 0.5 * self.distortion / self.gamma
+            return self._in_unit(self.distortion * rate / float(family.length(mechanism.direction)))
+        return self._in_unit(0.5 * self.distortion / self.gamma)
+
+    def _in_unit(self, change: float) -> float:
+        """A change of the secret in its own unit, where it was worked out on the scale of its logarithm."""
+        if self.problem.distance != "log-w1":
+            return change
+        ends = itertools.product(*((axis.low, axis.high) for axis in self.problem.box.axes.values()))
+        corners = [dict(zip(self.problem.box.axes, corner, strict=True)) for corner in ends]
+        largest: float = max(float(self.problem.secret_of(corner)) for corner in corners)
+        return math.expm1(change) * largest
 
     @property
     def moves_rows(self) -> float:
         """The distortion in the column's unit; where it depends on the shape, by how much the secret moves."""
         measure = self.problem.measure
+        if self.problem.distance == "log-w1":
+            return self.largest_move
         found = measure.in_unit(measure.of_plan(self.distortion))
         return self.largest_move / (abs(self.problem.secret.per_shift or 0.0) or 1.0) if found is None else found
 

@@ -154,6 +154,7 @@ def test_list(cli, ask):
         "shape",
         "negative-binomial",
         "counts",
+        "log-shape",
     ]
     for name in names:
         assert name in out
@@ -168,6 +169,7 @@ def test_list_names_the_parameters_of_the_contract(ask):
         "shape": {"mean", "std"},
         "negative-binomial": {"mean"},
         "counts": {"a"},
+        "log-shape": {"log_mean", "log_std"},
         "gaussian": {"mu", "sigma"},
         "uniform": {"low", "high"},
         "exponential": {"scale"},

@@ -102,10 +102,10 @@ def _drawn_from(view: View, family: LocationScale) -> dict[str, float] | None:
     z = np.asarray(family.z_quantile((np.arange(len(values)) + 0.5) / max(len(values), 1)), dtype=np.float64)
     low = -np.inf if known.minimum is None else known.minimum
     high = np.inf if known.maximum is None else known.maximum
-    inside = (values > low) & (values < high)
+    inside = (values > low) & (values < high) & np.isfinite(family.coordinate(values))
     if np.count_nonzero(inside) < 8:
         return None
-    values, z = values[inside], z[inside]
+    values, z = family.coordinate(values[inside]), z[inside]
     params = {name: axis.low for name, axis in box.axes.items() if axis.known}
     parts = {name: family.loc_form.get(name, 0.0) + family.scale_form.get(name, 0.0) * z for name in box.axes}
     rest = values - sum((params[name] * parts[name] for name in params), np.zeros(len(values)))

@@ -35,6 +35,7 @@ def can_move(plan: Plan) -> bool:
         return _orbit_moves(plan, family)
     return (
         isinstance(family, LocationScale)
+        and not family.redrawn  # other units are no move of its logarithms
         and isinstance(box, Box)
         and all(axis.flat or axis.known for axis in box.axes.values())
         and plan.mechanism.rescaled(1.0, 0.0, dict.fromkeys(box.axes, 0.0)) is not None

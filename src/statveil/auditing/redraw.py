@@ -14,6 +14,7 @@ from statveil.modes import known_point
 from statveil.problem.column_numbers import InMemory
 from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.families.categorical import Categorical
+from statveil.problem.families.log_shape import LogShape
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.problem import Problem
 from statveil.problem.structure import Structure
@@ -48,6 +49,8 @@ def redrawn(problem: Problem, column: Array, known: Structure, rng: Generator) -
 
 def _moved(problem: Problem, family: LocationScale, values: Array, drawn: dict[str, float], known: Structure) -> Array:
     """Shift, scale about a known point, or both, until the rows have the drawn parameters."""
+    if isinstance(family, LogShape):
+        return family.moved(problem.secret, values, drawn)
     anchor, rate = problem.secret.anchor, problem.secret.shift_rate(family)
     wanted, level = anchor_of(problem, drawn), anchor.of_column(InMemory(values), family)
     if isinstance(family, AnyShape) and family.between is not None:

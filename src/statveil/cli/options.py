@@ -41,8 +41,8 @@ _PROBLEM = (
         metavar="NAME",
         help="Family of the column; 'statveil list' shows them. Left out: any shape, and the prior is on the statistic "
         "itself. shape:lognorm(1): any continuous distribution of SciPy, moved and stretched; shape:FILE:COLUMN: the "
-        "shape of a column of a public table; counts:betabinom(n=20,b=3): any discrete distribution of SciPy, with one "
-        "argument left open.",
+        "shape of a column of a public table; log-shape:norm: positive values whose logarithm has the shape; "
+        "counts:betabinom(n=20,b=3): any discrete distribution of SciPy, with one argument left open.",
     ),
     click.option(
         "--shape",

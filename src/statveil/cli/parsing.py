@@ -12,6 +12,7 @@ from statveil.problem.families.any_shape import VALUE
 from statveil.problem.families.binomial import Binomial
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.families.counts import Counts
+from statveil.problem.families.log_shape import LogShape
 from statveil.problem.families.negative_binomial import NegativeBinomial
 from statveil.problem.families.shape import Shape
 from statveil.problem.family import FAMILIES, Family
@@ -100,10 +101,11 @@ def parse_family(
 ) -> Family:
     """The family by name, with its fixed settings."""
     head, colon, shape = name.partition(":")
-    if head == "shape":
+    if head in ("shape", "log-shape"):
         if trials is not None or categories is not None or labels is not None:
             raise ProblemError("--trials-per-draw, --categories and --labels are not for a shape; leave them out.")
-        return _parse_shape(shape if colon else "")
+        found = _parse_shape(shape if colon else "", head)
+        return LogShape(found.standard) if head == "log-shape" else found
     if head == "counts":
         if trials is not None or categories is not None or labels is not None:
             raise ProblemError(
@@ -167,12 +169,12 @@ def parse_shape(text: str | None) -> str | Standard | None:
     return _parse_shape(text.strip().removeprefix("shape:")).standard
 
 
-def _parse_shape(text: str) -> Shape:
+def _parse_shape(text: str, head: str = "shape") -> Shape:
     """``lognorm(1)``, ``quantiles(0=1,0.5=3,1=20)``, or ``FILE:COLUMN`` of a public table."""
     if not text:
         raise ProblemError(
-            "the family 'shape' needs a public shape: write shape:lognorm(1), shape:quantiles(0=1,0.5=3,1=20), or "
-            "shape:FILE:COLUMN for a column of a public table."
+            f"the family {head!r} needs a public shape: write {head}:{'lognorm(1)' if head == 'shape' else 'norm'}, "
+            f"{head}:quantiles(0=1,0.5=3,1=20), or {head}:FILE:COLUMN for a column of a public table."
         )
     file, colon, column = text.rpartition(":")
     if not colon:

@@ -93,7 +93,7 @@ def _by_programme(problem: Problem, risk: float, low: float, high: float) -> flo
 
     designer = CellDesigner(problem=problem, cells=_CELLS, even=True)
     rise = sum(abs(piece.values[-1] - piece.values[0]) for piece in designer.line.curve.pieces)
-    if rise > _MOST_WINDOWS * designer.line.window or problem.distance != "w1":
+    if rise > _MOST_WINDOWS * designer.line.window or problem.distance == "tv":
         return None
 
     def reached(budget: float) -> bool:

@@ -44,6 +44,9 @@ def treatment(problem: Problem) -> Treatment:
     """The treatment that keeps the declared structure (design table: shift, scale, affine, lattice, rank)."""
     known, family = problem.known, problem.family
     spacing = known.spacing
+    if family.redrawn:
+        _check_model(problem)
+        return Treatment(kind="rank")
     if family.model is not None:
         return Treatment(kind="model", step=known.step if problem.secret.on_steps else None)
     if spacing is None and not known.fixed_points:

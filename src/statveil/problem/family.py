@@ -17,6 +17,7 @@ from statveil.problem.tolerance import Relative
 
 if TYPE_CHECKING:
     from statveil.problem.axis import Axis
+    from statveil.problem.column_numbers import ColumnNumbers
     from statveil.problem.model import Model
     from statveil.problem.secret import Secret
 
@@ -39,7 +40,7 @@ class Family(ABC):
     secrets: ClassVar[tuple[str, ...]]
     """Kinds of secrets that make sense for this family."""
     distances: ClassVar[tuple[str, ...]] = ("w1",)
-    """Distances that make sense, the default first: ``w1`` (Wasserstein-1), ``tv`` (total variation)."""
+    """Distances that make sense, the default first: ``w1`` (Wasserstein-1), ``tv`` (total variation), ``log-w1``."""
     discrete: ClassVar[bool] = False
     quantile_ends: ClassVar[tuple[bool, bool]] = (False, False)
     """Whether the 0-quantile and the 1-quantile are finite and depend on the parameters."""
@@ -78,11 +79,17 @@ class Family(ABC):
         """The member that has the parameters of these beliefs, where a family has several ways to name them."""
         return self
 
+    def close_by(self, tolerance: float | Relative) -> Family:
+        """The member that knows how closeness was stated, where that matters to it."""
+        return self
+
     def assumes(self) -> tuple[str, ...]:
         """What the card of a release says of this family beside the assumptions of all."""
         return ()
 
     # --- in which terms closeness and distance are stated -------------------------------------
+    redrawn: ClassVar[bool] = False
+    """Whether columns are always redrawn from the released model, by rank, as no map of the rows keeps the family."""
     shapeless: ClassVar[bool] = False
     """Whether nothing is said of the column but its secret, so that no column can be drawn from it."""
     model: Model | None = None
@@ -110,6 +117,10 @@ class Family(ABC):
     def coordinate(self, value: ArrayLike) -> NDArray[np.float64]:
         """A value of the secret on that scale."""
         return np.asarray(value, dtype=np.float64)
+
+    def read(self, secret: Secret, numbers: ColumnNumbers) -> float:
+        """A statistic of the rows, on that scale."""
+        return secret.of_column(numbers, self)
 
     def tolerated(self, tolerance: float | Relative) -> float:
         """A tolerance on that scale, rounded up."""

@@ -89,6 +89,7 @@ class Problem:
             )
         if not isinstance(self.family, Family):
             raise ProblemError(f"the family must be a value such as sv.Gaussian(). Got {self.family!r}.")
+        object.__setattr__(self, "family", self.family.close_by(self.tolerance))
         object.__setattr__(self, "tolerance", self.family.tolerated(self.tolerance))
         if isinstance(self.prior, Mapping):  # {"mu": (0, 200)} means what Box(mu=(0, 200)) says
             object.__setattr__(self, "prior", Box(self.prior))
@@ -212,11 +213,13 @@ class Problem:
                 "distance": self.distance,
                 **({} if self.shape is None else {"shape": self.shape}),
             }
+        relative = self.family.closeness
         return {
             "family": self.family.to_json(),
             "prior": self.prior.to_json(),
             "secret": self.secret.to_json(),
-            "tolerance": self.tolerance,
+            "tolerance": self.tolerance if relative is None else relative.share,
+            **({} if relative is None else {"tolerance_kind": "relative"}),
             "known": self.known.to_json(),
             "distance": self.distance,
         }
@@ -224,14 +227,16 @@ class Problem:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Problem:
         """The problem that :meth:`to_json` wrote."""
+        kinds: dict[str, Any] = {"absolute": lambda tolerance: tolerance, "relative": Relative}
+        stated = data["tolerance_kind"] if data["family"] is None else data.get("tolerance_kind", "absolute")
+        if stated not in kinds:
+            raise ProblemError("its kind of tolerance is none that this version knows.")
+        tolerance = kinds[stated](data["tolerance"])
         if data["family"] is None:
-            kinds = {"absolute": float, "relative": Relative}
-            if data["tolerance_kind"] not in kinds:
-                raise ProblemError("its kind of tolerance is none that this version knows.")
             return cls(
                 prior=axis_from_json(data["prior"]),
                 secret=secret_from_json(data["secret"]),
-                tolerance=kinds[data["tolerance_kind"]](data["tolerance"]),
+                tolerance=tolerance,
                 known=Structure.from_json(data["known"]),
                 distance=data["distance"],
                 shape=data.get("shape"),
@@ -240,7 +245,7 @@ class Problem:
             family=family_from_json(data["family"]),
             prior=prior_from_json(data["prior"]),
             secret=secret_from_json(data["secret"]),
-            tolerance=data["tolerance"],
+            tolerance=tolerance,
             known=Structure.from_json(data["known"]),
             distance=data["distance"],
         )

@@ -26,7 +26,11 @@ def frontier_chart(frontier: Frontier) -> Any:
     rows = [{"curve": _named(p), "distortion": p["distortion"], "risk": p["risk"]} for p in _by_method(frontier)]
     rows += [{"curve": _LIMIT, "distortion": p["distortion"], "risk": p["risk"]} for p in frontier.lower_bound]
     methods = list(dict.fromkeys(row["curve"] for row in rows))
-    distance = {"w1": "Wasserstein-1, in the column's unit", "tv": "total variation, a share"}[problem.distance]
+    distance = {
+        "w1": "Wasserstein-1, in the column's unit",
+        "log-w1": "Wasserstein-1 of the logarithms",
+        "tv": "total variation, a share",
+    }[problem.distance]
     if problem.measure.kind == "relative":
         distance = "Wasserstein-1, a share"
     data = alt.InlineData(values=rows)

@@ -111,6 +111,8 @@ def _limit(plan: Plan) -> str:
 
 _DISTANCES = {
     "w1": "largest W1 distance between original and release, in the column's unit: how far values move on average",
+    "log-w1": "largest W1 distance of the logarithms between original and release: values change on average by a "
+    "factor of up to e to this power",
     "tv": "largest total variation distance between original and release: the share of rows that changes",
 }
 

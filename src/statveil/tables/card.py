@@ -147,12 +147,19 @@ def _distortion(plan: Plan) -> str:
         if plan.problem.measure.kind == "relative":
             what = share_of(plan.problem)
         return f"The largest {what}: at most {distortion_text(plan.problem, plan.distortion)}."
-    what = "W1 distance" if plan.problem.distance == "w1" else "total variation distance"
+    what = _DISTANCES[plan.problem.distance]
     says = f"The largest {what} between the model at the true and at the released parameters: at most "
     says += f"{shown_up(plan.distortion)}."
     if plan.release_mode.random:
         says += " The rows of a column whose shape is not the model's may change by more; its holder was told."
     return says
+
+
+_DISTANCES = {
+    "w1": "W1 distance",
+    "log-w1": "W1 distance of the logarithms",
+    "tv": "total variation distance",
+}
 
 
 def _checked(plan: Plan, shuffled: bool) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from statveil.planning import Plan
-from statveil.tables.blocks import Blocks
+from statveil.tables.blocks import Array, Blocks
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.structure.sampler import Sampler
 
@@ -29,14 +29,20 @@ class Change:
     maximum: tuple[float, float]
     """Before and after, of all rows."""
 
+    log_w1: float | None = None
+    """Of the logarithms, where a plan states that."""
+
     def to_json(self) -> dict[str, Any]:
         """For the private record."""
-        return {"w1": self.w1, "rows": self.rows, "minimum": list(self.minimum), "maximum": list(self.maximum)}
+        ends = {"minimum": list(self.minimum), "maximum": list(self.maximum)}
+        logs = {} if self.log_w1 is None else {"log_w1": self.log_w1}
+        return {"w1": self.w1, **logs, "rows": self.rows, **ends}
 
     def warnings(self, plan: Plan) -> tuple[str, ...]:
         """What the holder should know, without a number of the column."""
         found = []
-        if plan.problem.distance == "w1" and self.w1 > _BEYOND * plan.moves_rows:
+        moved, stated = (self.w1, plan.moves_rows) if self.log_w1 is None else (self.log_w1, plan.distortion)
+        if plan.problem.distance != "tv" and moved > _BEYOND * stated:
             found.append(
                 "The released column lies farther from the original than the stated distortion, which is about the "
                 "model: the column's shape is not the model's. The private record says how far."
@@ -50,8 +56,8 @@ class Change:
         return tuple(found)
 
 
-def measure_change(blocks: Blocks, column_map: ColumnMap) -> Change:
-    """One pass over the column before and after its map."""
+def measure_change(blocks: Blocks, column_map: ColumnMap, *, logs: bool = False) -> Change:
+    """One pass over the column before and after its map; ``logs`` asks for the distance of the logarithms too."""
     samples = Sampler(), Sampler()
     ends: list[list[float]] = [[], [], [], []]
     start = 0
@@ -72,4 +78,11 @@ def measure_change(blocks: Blocks, column_map: ColumnMap) -> Change:
         rows=len(one),
         minimum=(min(ends[0]), min(ends[1])),
         maximum=(max(ends[2]), max(ends[3])),
+        log_w1=_of_logarithms(one, two) if logs else None,
     )
+
+
+def _of_logarithms(one: Array, two: Array) -> float:
+    """The same of the logarithms; rows at 0 have none, and are left out with their partners."""
+    both = (one > 0) & (two > 0)
+    return float(np.abs(np.log(one[both]) - np.log(two[both])).mean()) if both.any() else 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -87,15 +88,18 @@ def shares_of(labels: tuple[str, ...], counts: NDArray[np.int64]) -> dict[str, f
 def _location_scale(problem: Problem, family: LocationScale, measured: Measured, statistic: float) -> dict[str, float]:
     box, slopes = problem.box, family.coefficients(problem.secret)
     params = {name: axis.low for name, axis in box.axes.items() if axis.known}
+    at = float(family.coordinate(statistic))
+    if not math.isfinite(at):
+        raise ColumnError(f"its {problem.secret.label} lies below the prior's range. {WIDENING}")
     if len(box.free) == 1:
         (name,) = box.free
-        params[name] = (statistic - sum(slopes[known] * value for known, value in params.items())) / slopes[name]
+        params[name] = (at - sum(slopes[known] * value for known, value in params.items())) / slopes[name]
         return params
     # two unknowns: the secret gives one equation, the spread (for the spread itself: the mean) the other
     other = companion(problem.secret, family)
     names, beside = [param.name for param in family.params], family.coefficients(other)
     system = np.array([[slopes[name] for name in names], [beside[name] for name in names]])
-    found = np.linalg.solve(system, np.array([statistic, other.of_column(measured, family)]))
+    found = np.linalg.solve(system, np.array([at, family.read(other, measured)]))
     return dict(zip(names, found.tolist(), strict=True))
 
 

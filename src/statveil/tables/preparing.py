@@ -183,7 +183,7 @@ def prepare(
     facts = _facts(plan, measured, statistic, params, applied, column_map, found)
     told: tuple[str, ...] = ()
     if rows_drawn and labels is None and not trial:
-        change = measure_change(blocks, column_map)
+        change = measure_change(blocks, column_map, logs=plan.problem.distance == "log-w1")
         told = change.warnings(plan)
         facts |= {"measured": change.to_json(), "warnings": list(told)}
     return Prepared(

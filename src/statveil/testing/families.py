@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.family import FAMILIES, Family, family_from_json
@@ -17,7 +17,7 @@ from statveil.problem.location_scale import LocationScale
 from statveil.problem.ordinal import Ordinal
 from statveil.testing.comparison import close, drawn, same, typical_secrets
 from statveil.testing.secrets import check_secret
-from statveil.theory.distances import numerical_tv, numerical_w1
+from statveil.theory.distances import KINDS, numerical_tv, numerical_w1
 
 __all__ = ["check_family", "family_checks"]
 
@@ -58,7 +58,7 @@ def _declarations(family: Family, rng: Generator) -> None:
         same(param.low <= low < high <= param.high, f"the typical range of {param.name!r} leaves its domain")
         same(bool(param.doc), f"{param.name!r} has no description")
     same(bool(family.secrets) and bool(family.distances), "a family must name its secrets and distances")
-    same(set(family.distances) <= {"w1", "tv"}, f"unknown distances {family.distances}")
+    same(set(family.distances) <= set(KINDS), f"unknown distances {family.distances}")
 
 
 def _json(family: Family, rng: Generator) -> None:
@@ -89,14 +89,32 @@ def _sampling(family: Family, rng: Generator) -> None:
 def _distances(family: Family, rng: Generator) -> None:
     for _ in range(_DRAWS):
         a, b, c = (drawn(family, rng) for _ in range(3))
-        for closed, generic, name in ((family.w1, numerical_w1, "w1"), (family.tv, numerical_tv, "tv")):
-            if name not in family.distances or closed(a, b) is None:
+        for name in family.distances:
+            closed = family.tv if name == "tv" else family.w1
+            if closed(a, b) is None:
                 continue
             ab, ba, ac, cb = (_value(closed(x, y)) for x, y in ((a, b), (b, a), (a, c), (c, b)))
-            close(ab, generic(family, a, b), 1e-6, f"{name} in closed form and by the generic routine")
+            generic = numerical_tv if name == "tv" else numerical_w1
+            measured: Any = _Logarithms(family) if name == "log-w1" else family
+            close(ab, generic(measured, a, b), 1e-6, f"{name} in closed form and by the generic routine")
             close(ab, ba, 1e-9, f"{name} in both directions")
             same(_value(closed(a, a)) <= 1e-12, f"{name} between a member and itself is not 0")
             same(ab <= (ac + cb) * (1 + 1e-9) + 1e-12, f"{name} breaks the triangle inequality")
+
+
+class _Logarithms:
+    """The logarithms of a family's columns, as far as a distance is concerned."""
+
+    discrete = False
+
+    def __init__(self, family: Family) -> None:
+        self._family = family
+
+    def cdf(self, x: ArrayLike, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+        return self._family.cdf(np.exp(np.asarray(x, dtype=np.float64)), params)
+
+    def quantile(self, alpha: ArrayLike, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+        return np.log(self._family.quantile(alpha, params))
 
 
 def _masses(family: Family, rng: Generator) -> None:
@@ -125,6 +143,8 @@ def _distribution(family: Family, rng: Generator) -> None:
 
 
 def _moments(family: Family, rng: Generator) -> None:
+    if "log-w1" in family.distances:
+        return  # it may have none
     for _ in range(_DRAWS):
         params = drawn(family, rng)
         if family.discrete:
@@ -176,7 +196,7 @@ def _linear(family: LocationScale, rng: Generator) -> None:
         for secret in typical_secrets(family):
             slopes = family.coefficients(secret)
             rise = sum(slopes[name] * change[name] for name in a)
-            real = float(secret.of(family, b)) - float(secret.of(family, a))
+            real = float(family.position(secret, b)) - float(family.position(secret, a))
             close(rise, real, 1e-9 * max(1.0, abs(real)), f"linear form and values of {secret.label}", absolute=True)
             least = family.closed_gamma(secret)
             if least is not None and abs(real) > 1e-9:

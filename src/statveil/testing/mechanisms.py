@@ -163,7 +163,7 @@ def _check_distortion(
 def _distances(problem: Problem, one: Mapping[str, Array], two: Mapping[str, Array]) -> Array:
     """All at once where the family has a closed form, else one by one."""
     family, kind = problem.family, problem.distance
-    if (family.w1 if kind == "w1" else family.tv)(one, two) is not None:
+    if (family.tv if kind == "tv" else family.w1)(one, two) is not None:
         return distance(family, one, two, kind)
     count = len(next(iter(one.values())))
     pairs = (({name: float(part[name][i]) for name in part} for part in (one, two)) for i in range(count))

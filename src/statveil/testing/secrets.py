@@ -17,6 +17,7 @@ from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 from statveil.problem.secret import Secret, secret_from_json
+from statveil.problem.tolerance import Relative
 from statveil.tables.blocks import Array, blocks_of
 from statveil.tables.measure import measure
 from statveil.testing.comparison import ConformanceError, close, drawn, same
@@ -60,7 +61,7 @@ def _linear_secret(family: LocationScale, secret: Secret, points: list[dict[str,
         raise ConformanceError(str(error)) from None
     for a, b in pairwise(points):
         rise = sum(slopes[name] * (b[name] - a[name]) for name in a)
-        real = float(secret.of(family, b)) - float(secret.of(family, a))
+        real = float(family.position(secret, b)) - float(family.position(secret, a))
         close(rise, real, 1e-9 * max(1.0, abs(real)), f"linear form and values of {secret.label}", absolute=True)
 
 
@@ -118,7 +119,9 @@ def _planned(family: Family, secret: Secret, seed: int) -> Plan | None:
     else:
         values = [float(secret.of(family, drawn(family, rng))) for _ in range(40)]
         prior = Box({param.name: param.typical for param in family.params})
-        problem = Problem(family=family, secret=secret, prior=prior, tolerance=0.01 * float(np.ptp(values)))
+        relative = "log-w1" in family.distances
+        tolerance = Relative(0.02) if relative else 0.01 * float(np.ptp(values))
+        problem = Problem(family=family, secret=secret, prior=prior, tolerance=tolerance)
     try:
         found = plan(problem, max_risk=0.5, grid=None if isinstance(family, Categorical | LocationScale) else 60)
     except TargetError:  # a secret that is nearly the same over most of the range: only its limit can be looked at

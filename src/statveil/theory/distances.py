@@ -17,7 +17,10 @@ from statveil.errors import ProblemError, unknown_name
 from statveil.numeric import zoomed
 from statveil.problem.family import Family
 
-__all__ = ["distance", "numerical_tv", "numerical_w1", "tv", "w1"]
+__all__ = ["KINDS", "distance", "numerical_tv", "numerical_w1", "tv", "w1"]
+
+KINDS = ("w1", "tv", "log-w1")
+"""Names of the distances; a family of logarithms has its W1 there."""
 
 _CHUNK = 1 << 17
 _LEVELS = np.concatenate(
@@ -33,20 +36,20 @@ class _Counted(Protocol):
 
 
 def distance(family: Family, a: Mapping[str, ArrayLike], b: Mapping[str, ArrayLike], kind: str) -> NDArray[np.float64]:
-    """Distance of the named kind, ``"w1"`` or ``"tv"``, between two members.
+    """Distance of the named kind between two members: ``"w1"``, ``"tv"``, or ``"log-w1"``, W1 of the logarithms.
 
     >>> from statveil.problem.families.poisson import Poisson
     >>> float(distance(Poisson(), {"rate": 2.0}, {"rate": 5.0}, "w1"))
     3.0
     """
-    if kind not in ("w1", "tv"):
-        raise ProblemError(unknown_name("distance", str(kind), ("w1", "tv")))
+    if kind not in KINDS:
+        raise ProblemError(unknown_name("distance", str(kind), KINDS))
     if kind not in family.distances:
         raise ProblemError(
             f"the distance {kind!r} makes no sense for the family {family.name!r}. "
             f"Allowed: {', '.join(family.distances)}."
         )
-    return w1(family, a, b) if kind == "w1" else tv(family, a, b)
+    return tv(family, a, b) if kind == "tv" else w1(family, a, b)
 
 
 def w1(family: Family, a: Mapping[str, ArrayLike], b: Mapping[str, ArrayLike]) -> NDArray[np.float64]:

@@ -107,7 +107,7 @@ def _ruler(problem: Problem, name: str, params: Callable[[Array], dict[str, Arra
             )
         mean = interpolated(lambda t: family.mean(params(np.asarray(t))), axis.low, axis.high)
         return _ordered_ruler(apart, mean, axis.low, axis.high)
-    if problem.distance == "w1" and isinstance(family, LocationScale):
+    if isinstance(family, LocationScale):  # W1, of the logarithms where these have the shape
         unit = float(family.length({name: 1.0}))
         return Ruler(
             distance=apart, position=lambda t: unit * np.asarray(t), at_position=lambda p: np.asarray(p) / unit

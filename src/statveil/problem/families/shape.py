@@ -57,22 +57,25 @@ class Shape(LocationScale):
     doc: ClassVar[str] = "any public shape that is moved and stretched, written shape:lognorm(1)"
     secrets: ClassVar[tuple[str, ...]] = ("mean", "std", "quantile")
     in_paper: ClassVar[bool] = False
+    prefix: ClassVar[str] = ""
+    """What the names of all parameters begin with."""
 
     def __init__(self, of: Any, *, parameters: Sequence[str] | None = None) -> None:
         self.standard: Standard = standard_of(of)
         self._stated = parameters is not None
-        place, unit = _checked(parameters) if parameters is not None else self._default()
+        place, unit = self._checked(parameters) if parameters is not None else self._default()
         z = self.standard
         low, high = z.support
         self._centre = {"mean": z.mean, "median": z.median, "min": low, "max": high, "loc": 0.0}[place]
         self._unit = {"std": z.std, "iqr": z.iqr, "scale": 1.0}[unit]
         if not (math.isfinite(self._centre) and math.isfinite(self._unit) and self._unit > 0):
             raise ProblemError(self._no_such(place if not math.isfinite(self._centre) else unit))
-        left = [(True, "quantile"), (math.isfinite(z.std), "std"), (math.isfinite(z.mean), "mean")]
+        self._plain = place, unit
+        place, unit = self.prefix + place, self.prefix + unit
         # what other families say once, for all of their members, depends here on the shape and on its parameters
         vars(self).update(
             parameters=(place, unit),
-            secrets=tuple(kind for there, kind in reversed(left) if there),
+            secrets=self._secrets(),
             quantile_ends=(math.isfinite(low), math.isfinite(high)),
             coordinates={unit: {unit: 1.0}, place: {place: 1.0}},
             location=place,
@@ -83,8 +86,24 @@ class Shape(LocationScale):
             maximum=place if high == self._centre else None,
         )
 
+    def _secrets(self) -> tuple[str, ...]:
+        z = self.standard
+        left = [("mean", math.isfinite(z.mean)), ("std", math.isfinite(z.std)), ("quantile", True)]
+        return tuple(kind for kind, there in left if there)
+
     def _default(self) -> tuple[str, str]:
         return ("mean", "std") if math.isfinite(self.standard.std) else ("median", "iqr")
+
+    def _checked(self, parameters: Sequence[str]) -> tuple[str, str]:
+        given, start = tuple(str(name) for name in parameters), self.prefix
+        plain = tuple(name.removeprefix(start) for name in given if name.startswith(start))
+        if len(given) != 2 or len(plain) != 2 or plain[0] not in _LOCATIONS or plain[1] not in _SCALES:
+            raise ProblemError(
+                f"the parameters of a {self.name} are one of {', '.join(start + name for name in _LOCATIONS)} and one "
+                f"of {', '.join(start + name for name in _SCALES)}. Got {given!r}; write for example "
+                f"parameters=({start + 'median'!r}, {start + 'iqr'!r})."
+            )
+        return plain[0], plain[1]
 
     def _no_such(self, what: str) -> str:
         if what == "iqr":
@@ -124,17 +143,17 @@ class Shape(LocationScale):
 
     @property
     def params(self) -> tuple[Param, ...]:
-        place, unit = self.parameters
+        (place, unit), (about, wide) = self.parameters, self._plain
         return (
-            Param(name=place, typical=(-10.0, 10.0), doc=_LOCATIONS[place]),
-            Param(name=unit, low=0.0, typical=(0.5, 5.0), doc=_SCALES[unit]),
+            Param(name=place, typical=(-10.0, 10.0), doc=_LOCATIONS[about]),
+            Param(name=unit, low=0.0, typical=(0.5, 5.0), doc=_SCALES[wide]),
         )
 
     def settings(self) -> dict[str, Any]:
         return {"of": self.standard.to_json(), "parameters": list(self.parameters)}
 
     def __repr__(self) -> str:
-        return f"Shape({self.standard.label!r}, parameters={self.parameters!r})"
+        return f"{type(self).__name__}({self.standard.label!r}, parameters={self.parameters!r})"
 
     def assumes(self) -> tuple[str, ...]:
         return (
@@ -145,11 +164,11 @@ class Shape(LocationScale):
     def stated_in(self, axes: Mapping[str, Axis]) -> Shape:
         found = self
         if not self._stated:
-            places, units = [n for n in _LOCATIONS if n in axes], [n for n in _SCALES if n in axes]
-            by_unit = next((n for n, beside in _BESIDE.items() if beside in units[:1]), self.parameters[0])
+            places, units = ([n for n in names if self.prefix + n in axes] for names in (_LOCATIONS, _SCALES))
+            by_unit = next((n for n, beside in _BESIDE.items() if beside in units[:1]), self._plain[0])
             place = places[0] if places else by_unit
-            unit = units[0] if units else (_BESIDE[place] if places else self.parameters[1])
-            found = Shape(self.standard, parameters=(place, unit))
+            unit = units[0] if units else (_BESIDE[place] if places else self._plain[1])
+            found = type(self)(self.standard, parameters=(self.prefix + place, self.prefix + unit))
         scale = axes.get(found.parameters[1])
         if not math.isfinite(self.standard.mean) and scale is not None and not scale.known:
             raise ProblemError(self._no_mean(f"so its {found.parameters[1]!r} cannot be hidden"))
@@ -244,19 +263,9 @@ class Shape(LocationScale):
     def measured_place(self) -> Secret:
         from statveil.problem.secrets.quantile import Quantile
 
-        robust = self.parameters[0] == "median" or not math.isfinite(self.standard.mean)
+        robust = self._plain[0] == "median" or not math.isfinite(self.standard.mean)
         return Quantile(0.5) if robust else super().measured_place()
 
     def measured_spread(self) -> Secret:
-        robust = self.parameters[1] == "iqr" or not math.isfinite(self.standard.std)
+        robust = self._plain[1] == "iqr" or not math.isfinite(self.standard.std)
         return Iqr() if robust else super().measured_spread()
-
-
-def _checked(parameters: Sequence[str]) -> tuple[str, str]:
-    given = tuple(parameters)
-    if len(given) != 2 or given[0] not in _LOCATIONS or given[1] not in _SCALES:
-        raise ProblemError(
-            f"the parameters of a shape are one of {', '.join(_LOCATIONS)} and one of {', '.join(_SCALES)}. "
-            f"Got {given!r}; write for example parameters=('median', 'iqr')."
-        )
-    return str(given[0]), str(given[1])
