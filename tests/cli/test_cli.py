@@ -352,7 +352,10 @@ PRIORS = {
 
 
 @pytest.mark.usefixtures("no_optimum")
-@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize(
+    "prior",
+    [pytest.param(one, marks=pytest.mark.slow) if "~norm(" in one or "triang" in one else one for one in PRIORS],
+)
 def test_every_kind_of_prior(ask, prior):
     words = ["--family", "location", "--prior", prior, "--secret", "mean", "--tolerance", 1, "--max-risk", 0.4]
     plan = ask("plan", *words, "--method", "interval")

@@ -188,7 +188,8 @@ def test_a_loss_that_reading_hides_is_found_by_another_reader(engine):
         return Written({name: cells[::-1] for name, cells in whole.items()})
 
     def taken(self, native, order):
-        return Written({name: [cells[::-1][row] for row in order][::-1] for name, cells in native.items()})
+        columns = {name: cells[::-1] for name, cells in native.items()}
+        return Written({name: [cells[row] for row in order][::-1] for name, cells in columns.items()})
 
     make = engine(read=read, with_series=with_series, taken=taken)
     check_source(make)

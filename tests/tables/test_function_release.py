@@ -74,7 +74,7 @@ def test_the_columns_own_value_is_g_at_the_parameter_of_its_mean(name):
 @pytest.mark.parametrize("name", CASES)
 def test_the_record_says_g_and_the_released_column_has_the_released_g(name, method):
     problem, column, g = CASES[name]
-    plan = sv.plan(problem, max_risk=0.2, method=method, grid=120)
+    plan = sv.plan(problem, max_risk=0.2, method=method, grid=60)
     values = column(np.random.default_rng(7))
     found = sv.release(plan, values, details=True, seed=3)
     estimates, released = found.record["estimates"], found.record["released"]

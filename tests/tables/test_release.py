@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import statveil as sv
+from statveil.auditing.game import release_column
 
 
 def own(secret, values):
@@ -111,7 +112,7 @@ def test_two_tables_in_one_bin_that_differ_by_a_shift_give_the_same_release(seed
     assert np.allclose(*(sv.release(plan, table, accept=["bounds"]) for table in (one, two)), rtol=1e-9, atol=1e-9)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 2**32), share=st.floats(0.05, 0.95), other=st.floats(0.05, 0.95))
 @pytest.mark.parametrize("secret", [sv.Mean(), sv.Quantile(0.9), sv.Std()], ids=lambda secret: secret.label)
 def test_two_tables_in_one_bin_that_differ_by_a_factor_give_the_same_release(secret, seed, share, other):
@@ -157,9 +158,9 @@ def test_the_best_guess_from_a_released_table_is_as_good_as_the_plan_says():
     rng = np.random.default_rng(8)
     hits, trials = 0, 800
     shape = rng.gamma(2.0, 30.0, 60)
-    for _ in range(trials):
+    for trial in range(trials):
         values = shape + rng.uniform(0, 200) - shape.mean()
-        released = sv.release(plan, values, accept=["bounds"])  # some of the places end near 0 by chance
+        released, _ = release_column(plan, values, bits=53, seed=trial)
         hits += abs(released.mean() - values.mean()) <= plan.problem.tolerance
     half = 3.3 * math.sqrt(plan.risk * (1 - plan.risk) / trials)
     assert abs(hits / trials - plan.risk) <= half

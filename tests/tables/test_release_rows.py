@@ -289,7 +289,7 @@ def test_ids_with_one_value_each_tell_the_column(mode, ids, size, attack):
     assert hits(mode, lambda rng: panel(mode, ids, size, rng), attack, accept=accept) > at_stated_risk(mode)
 
 
-@pytest.mark.parametrize("size", [2, 3, 8, 40])
+@pytest.mark.parametrize("size", [2, 3, pytest.param(8, marks=pytest.mark.slow), 40])
 @pytest.mark.parametrize("mode", PLANS)
 def test_ids_with_one_value_each_are_refused_by_name(mode, size):
     table, _ = panel(mode, 2_000 // size, size, np.random.default_rng(3))

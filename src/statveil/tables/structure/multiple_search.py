@@ -10,6 +10,8 @@ from statveil.tables.structure.ratio_search import denominators
 __all__ = ["common_multiples", "multiples", "of_multiples", "spacing"]
 
 _PAIRS, _FEWEST_PAIRS = 2_048, 8
+_SOME, _FEWEST_OF_SOME = 256, 3
+"""A 25th of the pairs, the fewest that tell, are 10 of so many, and 2 or less once in 500 times."""
 _MULTIPLE_CLOSE = 4e-15  # three rounding errors of a product each
 _BACK_CLOSE = 3e-14  # of what logarithms and powers come back from
 _MULTIPLES = ((20_000, 0.04), (10**6, 0.3))
@@ -35,10 +37,7 @@ def multiples(values: Array, *, close: float = _MULTIPLE_CLOSE, most: int = _PAI
     >>> multiples(np.sort(free))
     False
     """
-    kept = values[values != 0]
-    # pairs of about one size, so that the whole numbers stay short; the fewer the rows, the more pairs of them
-    many = max(3, min(len(kept) // 4, 2 * _PAIRS // max(len(kept), 1)))
-    return common_multiples(*_apart(kept, max(1, len(kept) // 4), many), close=close, most=most)
+    return _many(_thinned(_shares(*_pairs(values)), most), close)
 
 
 def of_multiples(values: Array) -> str | None:
@@ -51,6 +50,7 @@ def of_multiples(values: Array) -> str | None:
     >>> of_multiples(np.unique(np.pi / 6 * np.random.default_rng(1).integers(100, 900, 200) ** 3.0))
     'powers or roots'
     """
+    looked: list[tuple[Array, str]] = []
     positive = values[values > 0]
     with np.errstate(all="ignore"):
         tens = ((10.0 ** (values / by), "logarithms") for by in _TENFOLD)
@@ -58,9 +58,19 @@ def of_multiples(values: Array) -> str | None:
         powers = ((positive ** (1 / by), "powers or roots") for by in _POWERS)
         for back, says in (*tens, *others, *powers):
             kept = back[np.isfinite(back) & (back > 1e-290)]
-            if len(kept) >= 0.8 * len(values) and multiples(np.unique(kept), close=_BACK_CLOSE, most=_PAIRS // 4):
-                return says
-    return None
+            if len(kept) >= 0.8 * len(values):
+                looked.append((_thinned(_shares(*_pairs(np.unique(kept))), _PAIRS // 4), says))
+    if not looked:
+        return None
+    # a few pairs of all functions at once rule out nearly all of them
+    some = [_thinned(shares, _SOME) for shares, _ in looked]
+    hits = denominators(np.concatenate(some), _BACK_CLOSE, _MULTIPLES[-1][0]) > 0
+    ends = np.cumsum([len(part) for part in some])[:-1]
+    worth = (np.count_nonzero(part) >= _FEWEST_OF_SOME for part in np.split(hits, ends))
+    return next(
+        (says for (shares, says), open_ in zip(looked, worth, strict=True) if open_ and _many(shares, _BACK_CLOSE)),
+        None,
+    )
 
 
 def spacing(values: Array) -> tuple[float, float] | None:
@@ -105,19 +115,38 @@ def spacing(values: Array) -> tuple[float, float] | None:
 
 def common_multiples(first: Array, second: Array, *, close: float = _MULTIPLE_CLOSE, most: int = _PAIRS) -> bool:
     """Whether the two numbers of many pairs are whole multiples of one number, which may differ from pair to pair."""
+    return _many(_thinned(_shares(first, second), most), close)
+
+
+def _shares(first: Array, second: Array) -> Array:
+    """The smaller number of each pair as a share of the larger one, where that can tell anything."""
     kept = np.flatnonzero(np.isfinite(first) & np.isfinite(second) & (first != 0) & (second != 0))
     with np.errstate(all="ignore"):
         ratio = np.abs(first[kept] / second[kept])
     ratio = np.where(ratio > 1, 1 / np.maximum(ratio, 1e-300), ratio)
-    ratio = ratio[(ratio > 1e-3) & (ratio < 1 - 0.9 / _MULTIPLES[-1][0])]  # closer to 1, only longer numbers stand so
-    if len(ratio) > most:
-        ratio = ratio[:: len(ratio) // most + 1]
+    return ratio[(ratio > 1e-3) & (ratio < 1 - 0.9 / _MULTIPLES[-1][0])]  # closer to 1, only longer numbers stand so
+
+
+def _thinned(ratio: Array, most: int) -> Array:
+    return ratio[:: len(ratio) // most + 1] if len(ratio) > most else ratio
+
+
+def _many(ratio: Array, close: float) -> bool:
+    """Whether so many are ratios of whole numbers that it is no chance."""
     if len(ratio) < _FEWEST_PAIRS:
         return False
+    below = denominators(ratio, close, _MULTIPLES[-1][0])
     return any(
-        int(np.count_nonzero(denominators(ratio, close, largest))) >= max(_FEWEST_PAIRS, share * len(ratio))
+        int(np.count_nonzero((below > 0) & (below <= largest))) >= max(_FEWEST_PAIRS, share * len(ratio))
         for largest, share in _MULTIPLES
     )
+
+
+def _pairs(values: Array) -> tuple[Array, Array]:
+    """Pairs of about one size, so that the whole numbers stay short; the fewer the rows, the more pairs of them."""
+    kept = values[values != 0]
+    many = max(3, min(len(kept) // 4, 2 * _PAIRS // max(len(kept), 1)))
+    return _apart(kept, max(1, len(kept) // 4), many)
 
 
 def _apart(values: Array, farthest: int, many: int) -> tuple[Array, Array]:
