@@ -10,6 +10,8 @@ from statveil.tables.structure.ratio_search import denominators
 __all__ = ["common_multiples", "multiples", "of_multiples", "spacing"]
 
 _PAIRS, _FEWEST_PAIRS = 2_048, 8
+_LOOKED_AT = 20_000
+"""Values of which pairs are made: far more than the pairs that are looked at."""
 _SOME, _FEWEST_OF_SOME = 256, 3
 """A 25th of the pairs, the fewest that tell, are 10 of so many, and 2 or less once in 500 times."""
 _MULTIPLE_CLOSE = 4e-15  # three rounding errors of a product each
@@ -51,6 +53,7 @@ def of_multiples(values: Array) -> str | None:
     'powers or roots'
     """
     looked: list[tuple[Array, str]] = []
+    values = _thinned(values, _LOOKED_AT)
     positive = values[values > 0]
     with np.errstate(all="ignore"):
         tens = ((10.0 ** (values / by), "logarithms") for by in _TENFOLD)
@@ -127,8 +130,8 @@ def _shares(first: Array, second: Array) -> Array:
     return ratio[(ratio > 1e-3) & (ratio < 1 - 0.9 / _MULTIPLES[-1][0])]  # closer to 1, only longer numbers stand so
 
 
-def _thinned(ratio: Array, most: int) -> Array:
-    return ratio[:: len(ratio) // most + 1] if len(ratio) > most else ratio
+def _thinned(values: Array, most: int) -> Array:
+    return values[:: len(values) // most + 1] if len(values) > most else values
 
 
 def _many(ratio: Array, close: float) -> bool:
@@ -144,7 +147,7 @@ def _many(ratio: Array, close: float) -> bool:
 
 def _pairs(values: Array) -> tuple[Array, Array]:
     """Pairs of about one size, so that the whole numbers stay short; the fewer the rows, the more pairs of them."""
-    kept = values[values != 0]
+    kept = _thinned(values[values != 0], _LOOKED_AT)
     many = max(3, min(len(kept) // 4, 2 * _PAIRS // max(len(kept), 1)))
     return _apart(kept, max(1, len(kept) // 4), many)
 
