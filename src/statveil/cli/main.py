@@ -19,6 +19,7 @@ __all__ = ["TRACEBACK", "UNEXPECTED", "main", "run", "statveil"]
 _COMMANDS = {
     "apply": "released parameter of a parameter",
     "audit": "private: attack a released table before someone else does",
+    "compose": "what several releases of one column tell together",
     "compare": "private: our mechanisms beside the alternatives, on one column",
     "frontier": "the whole trade-off between risk and distortion",
     "inspect": "private: structure of a table's columns, and what would leak",

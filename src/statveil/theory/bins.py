@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from statveil.errors import ProblemError
 from statveil.numbers import number
 
-__all__ = ["Bins"]
+__all__ = ["Bins", "Cuts"]
 
 _MOST_EDGES = 5_000_000
 
@@ -107,3 +107,14 @@ class Bins:
             )
         inner = self.origin + self.width * np.arange(self.first + 1, self.last + 1)
         return np.concatenate([[self.low], inner, [self.high]])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cuts:
+    """Bins of any widths: their edges, rising."""
+
+    at: NDArray[np.float64]
+
+    def edges(self) -> NDArray[np.float64]:
+        """All edges, from the lowest to the highest."""
+        return self.at

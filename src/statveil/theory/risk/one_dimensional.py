@@ -14,7 +14,7 @@ from statveil.theory.comb_layout import Layout, layout
 from statveil.theory.risk.classes import best_in_classes
 from statveil.theory.risk.pieces import best_in_bins
 
-__all__ = ["comb_axis_risk", "comb_risk", "interval_risk", "packed_risk", "simplex_risk", "teeth"]
+__all__ = ["comb_axis_risk", "comb_risk", "interval_risk", "packed_risk", "share_of", "simplex_risk", "teeth"]
 
 
 def interval_risk(axis: Axis, bins: Bins, window: float, *, quick: bool = False) -> float:
@@ -31,14 +31,14 @@ def interval_risk(axis: Axis, bins: Bins, window: float, *, quick: bool = False)
         starts = axis.cdf(edges[:-1])
         caught = axis.cdf(np.minimum(edges[:-1] + window, edges[1:])) - starts
         # each difference is off by a rounding error of a number up to 1
-        return _share(axis, bins.low, bins.high, math.fsum(caught) + len(caught) * 2.0**-52, tails=0.0)
+        return share_of(axis, bins.low, bins.high, math.fsum(caught) + len(caught) * 2.0**-52, tails=0.0)
     edges = _core_edges(axis, bins)
     start, stop = edges[:-1], edges[1:]
     caught = best_in_bins(axis, start, stop, window, quick=quick)
-    return _share(axis, bins.low, bins.high, math.fsum(caught))
+    return share_of(axis, bins.low, bins.high, math.fsum(caught))
 
 
-def _share(axis: Axis, low: float, high: float, hit: float, *, tails: float = 2e-12) -> float:
+def share_of(axis: Axis, low: float, high: float, hit: float, *, tails: float = 2e-12) -> float:
     """What is caught over the mass, 1 unless a constraint cuts the range; rounding errors and far tails are hits."""
     whole = float(axis.cdf(high) - axis.cdf(low))
     return min(1.0, (hit * (1 + 1e-12) + tails) / whole)
@@ -70,7 +70,7 @@ def comb_risk(axis: Axis, bins: Bins, step: float, window: float) -> float:
     edges = _core_edges(axis, bins)
     start, size = edges[:-1], np.diff(edges)
     caught = best_in_classes(axis, start, size, np.full(len(start), step), window)
-    return _share(axis, bins.low, bins.high, caught)
+    return share_of(axis, bins.low, bins.high, caught)
 
 
 def comb_axis_risk(
@@ -100,7 +100,7 @@ def comb_axis_risk(
         parts += best_in_bins(axis, start, np.minimum(start + block, high), attacker, quick=quick).tolist()
     if rest > 0:
         parts += best_in_bins(axis, np.array([high - rest]), np.array([high]), attacker, quick=quick).tolist()
-    return _share(axis, low, high, math.fsum(parts))
+    return share_of(axis, low, high, math.fsum(parts))
 
 
 def packed_risk(axis: Axis, blocks: Layout, attacker: float) -> float:
@@ -116,7 +116,7 @@ def packed_risk(axis: Axis, blocks: Layout, attacker: float) -> float:
         reach = min(rest, held if bool(blocks.toothed) else attacker)
         caught.append(float(axis.cdf(axis.high - rest + reach) - axis.cdf(axis.high - rest)))
     # each difference is off by a rounding error of a number up to 1
-    return _share(axis, axis.low, axis.high, math.fsum(caught) + len(caught) * 2.0**-52, tails=0.0)
+    return share_of(axis, axis.low, axis.high, math.fsum(caught) + len(caught) * 2.0**-52, tails=0.0)
 
 
 def simplex_risk(categories: int, bins: Bins, window: float) -> float:

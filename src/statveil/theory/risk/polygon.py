@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from statveil.theory.bins import Bins
+from statveil.theory.bins import Bins, Cuts
 
 __all__ = [
     "Polygon",
@@ -68,7 +68,7 @@ def capped_integral(
 
 
 def polygon_risk(
-    polygon: Polygon, direction: tuple[float, float], coordinate: tuple[float, float], bins: Bins, window: float
+    polygon: Polygon, direction: tuple[float, float], coordinate: tuple[float, float], bins: Bins | Cuts, window: float
 ) -> float:
     """Exact P(hit) for bands along ``coordinate`` and lines along ``direction`` (coordinate . direction = 1)."""
     areas = [
@@ -86,7 +86,7 @@ def longest_piece(
 
 
 def _band_lengths(
-    polygon: Polygon, direction: tuple[float, float], coordinate: tuple[float, float], bins: Bins
+    polygon: Polygon, direction: tuple[float, float], coordinate: tuple[float, float], bins: Bins | Cuts
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Knots of the transverse coordinate and piece lengths there, a row a band, in blocks of bands."""
     # y is constant along lines; (x, y) has unit Jacobian because coordinate . direction = 1

@@ -1,0 +1,386 @@
+"""What several mechanisms tell together of one column: the risk of all their releases at once.
+
+The receiver of several releases knows that the parameter lies in all of their classes, so the joint risk is that of
+the common refinement (docs/theory.md, composition). Nothing here is below the truth: what has no exact account is an
+upper bound, and where the releases together tell everything the risk is 1.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import singledispatch
+
+import numpy as np
+
+from statveil.accounting.guarantee import Risk, risk
+from statveil.accounting.prior import hit_window, pair, support_polygon
+from statveil.mechanisms.cells import Cells
+from statveil.mechanisms.comb import Comb
+from statveil.mechanisms.interval import Interval
+from statveil.mechanisms.mechanism import Mechanism
+from statveil.mechanisms.partition import Partition
+from statveil.mechanisms.scaling import Scaling
+from statveil.numeric import Array, Index
+from statveil.problem.axis import Axis
+from statveil.problem.location_scale import Form, LocationScale
+from statveil.problem.prior import Simplex
+from statveil.problem.problem import Problem
+from statveil.theory.bins import Cuts
+from statveil.theory.one_parameter import line
+from statveil.theory.risk.classes import best_in_classes
+from statveil.theory.risk.one_dimensional import share_of, teeth
+from statveil.theory.risk.pieces import best_in_bins
+from statveil.theory.risk.polygon import polygon_risk
+
+__all__ = ["Joint", "Parts", "joint_risk", "parts_of"]
+
+_MOST_ENTRIES = 1_000_000
+"""Pairs of a piece and a joint release that are told apart; beyond, chance counts as told."""
+_LONGEST_FRACTION = 256
+_SAME = 2.0**-41
+"""Of a spacing: releases are rounded to 2^-40 of it, so what differs by less cannot be told apart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joint:
+    """Risk of several releases, with the share of values for which one guess is certain to hit, where known."""
+
+    risk: Risk
+    why: str
+    certain: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """One parameter's range cut into pieces, each with its releases and their probabilities.
+
+    ``spacing`` is infinite on a piece whose points share a release, and otherwise the distance of those that do.
+    """
+
+    edges: Array
+    choices: tuple[tuple[tuple[int, float], ...], ...]
+    spacing: Array
+
+    @property
+    def plain(self) -> bool:
+        """Whether each release stands for one piece."""
+        held = [choice[0][0] for choice in self.choices]
+        return all(len(choice) == 1 for choice in self.choices) and len(set(held)) == len(held)
+
+
+def joint_risk(problem: Problem, mechanisms: Sequence[Mechanism]) -> Joint:
+    """Risk of the problem's secret under the releases of all these mechanisms; equal ones count once."""
+    different = list({str(mechanism.to_json()): mechanism for mechanism in mechanisms}.values())
+    if len(different) == 1:
+        alone = risk(problem, different[0])
+        return Joint(risk=alone, why="the same release again adds nothing", certain=_certain_alone(problem, different))
+    if isinstance(problem.prior, Simplex):
+        return _of_shares(problem, different)
+    if not all(axis.exact for axis in problem.box.axes.values()):
+        return _added(problem, different)
+    if len(problem.box.free) == 1:
+        return _on_a_line(problem, different)
+    return _on_lines(problem, different)
+
+
+def _all_told(why: str, kind: str = "exact") -> Joint:
+    return Joint(risk=Risk(value=1.0, kind=kind), why=why, certain=1.0 if kind == "exact" else None)
+
+
+def _added(problem: Problem, mechanisms: Sequence[Mechanism]) -> Joint:
+    """The sum, which holds for bins of neighbours whatever is believed: each piece is the first part of some bin."""
+    if not all(isinstance(each, Interval | Partition) and each.step is None for each in mechanisms):
+        return _all_told("no bound is known for these releases together", "upper bound")
+    total = math.fsum(risk(problem, mechanism).value for mechanism in mechanisms)
+    return Joint(
+        risk=Risk(value=min(1.0, total), kind="upper bound"), why="bins of neighbours add up to at most their sum"
+    )
+
+
+# --- one parameter --------------------------------------------------------------------------------
+@singledispatch
+def parts_of(mechanism: Mechanism, name: str, low: float, high: float) -> Parts | None:
+    """The pieces of a mechanism of one parameter; ``None`` where it has none."""
+    return None
+
+
+@parts_of.register
+def _(mechanism: Partition, name: str, low: float, high: float) -> Parts | None:
+    return _plain(np.array(mechanism.edges)) if mechanism.parameter == name else None
+
+
+@parts_of.register
+def _(mechanism: Cells, name: str, low: float, high: float) -> Parts | None:
+    if mechanism.parameter != name:
+        return None
+    edges = np.array(mechanism.edges)
+    return Parts(edges=edges, choices=mechanism.choices, spacing=np.full(len(edges) - 1, np.inf))
+
+
+@parts_of.register
+def _(mechanism: Interval, name: str, low: float, high: float) -> Parts | None:
+    if not _own(mechanism.coordinate, name) or not _own(mechanism.direction, name):
+        return None
+    return _plain(mechanism.bins.edges(), np.inf if mechanism.step is None else mechanism.step)
+
+
+@parts_of.register
+def _(mechanism: Comb, name: str, low: float, high: float) -> Parts | None:
+    if not _own(mechanism.coordinate, name) or not _own(mechanism.direction, name):
+        return None
+    back, ahead = (float(end) for end in mechanism.keep.extent({name: np.float64(low)}, {name: 1.0}))
+    start, length = low + back, ahead - back
+    found = mechanism.layout(length)
+    count, block, rest = int(found.count), float(found.block), float(found.rest)
+    edges: Array = np.asarray(start + block * np.arange(count + 1), dtype=np.float64)
+    spacing = np.full(count, float(found.spacing) if float(found.spacing) > 0 else np.inf)
+    if rest > 0:
+        edges = np.append(edges, start + length)
+        spacing = np.append(spacing, float(found.spacing) if bool(found.toothed) else np.inf)
+    return _plain(edges, spacing)
+
+
+def _own(form: Form, name: str) -> bool:
+    return {key: value for key, value in form.items() if value} == {name: 1.0}
+
+
+def _plain(edges: Array, spacing: Array | float = np.inf) -> Parts:
+    choices = tuple(((i, 1.0),) for i in range(len(edges) - 1))
+    return Parts(edges=edges, choices=choices, spacing=np.broadcast_to(spacing, len(choices)).astype(np.float64))
+
+
+def _on_a_line(problem: Problem, mechanisms: Sequence[Mechanism]) -> Joint:
+    (name,) = problem.box.free
+    axis = problem.box.axes[name]
+    parts = [parts_of(mechanism, name, axis.low, axis.high) for mechanism in mechanisms]
+    found = [part for part in parts if part is not None]
+    if len(found) < len(parts):
+        return _all_told("one of the releases bins another parameter than the one that is uncertain", "upper bound")
+    edges = _common(found, axis)
+    middle = 0.5 * (edges[:-1] + edges[1:])
+    # beyond the range of a plan its first and last release stand
+    places = [
+        np.clip(np.searchsorted(part.edges, middle, side="right") - 1, 0, len(part.choices) - 1) for part in found
+    ]
+    spacing = [part.spacing[place] for part, place in zip(found, places, strict=True)]
+    if all(bool(np.isinf(each).all()) for each in spacing):
+        return _refined(problem, found, edges, places)
+    return _with_combs(problem, axis, edges, found, np.stack(spacing))
+
+
+def _common(parts: Sequence[Parts], axis: Axis) -> Array:
+    """All edges inside the range, and its ends."""
+    inner = np.concatenate([part.edges for part in parts])
+    return np.unique(np.concatenate([[axis.low], inner[(inner > axis.low) & (inner < axis.high)], [axis.high]]))
+
+
+def _refined(problem: Problem, parts: Sequence[Parts], edges: Array, places: Sequence[Index]) -> Joint:
+    """Classes of neighbours, or of chance: the joint mechanism is one of cells, and is accounted for as such.
+
+    Two plans that draw do so with seeds of their own, or by the one chance of a common seed: the worse counts.
+    """
+    drawn = sum(any(len(choice) > 1 for choice in part.choices) for part in parts)
+    found = [_coupled(problem, parts, edges, places, shared) for shared in ((False, True) if drawn > 1 else (False,))]
+    return max(found, key=lambda joint: joint.risk.value)
+
+
+def _coupled(problem: Problem, parts: Sequence[Parts], edges: Array, places: Sequence[Index], shared: bool) -> Joint:
+    (name,) = problem.box.free
+    counts = [np.array([len(choice) for choice in part.choices]) for part in parts]
+    sizes = np.stack([count[place] for count, place in zip(counts, places, strict=True)])
+    known = float(np.prod(sizes, axis=0).sum()) <= _MOST_ENTRIES
+    labels: dict[tuple[int, ...], int] = {}
+    choices = []
+    for row in zip(*places, strict=True):
+        options = [part.choices[int(place)] for part, place in zip(parts, row, strict=True)]
+        if not known:  # which piece it is counts as told
+            options = [((int(place), 1.0),) for place in row]
+        joint: dict[int, float] = {}
+        for releases, share in _by_one_chance(options) if shared else _independent(options):
+            label = labels.setdefault(releases, len(labels))
+            joint[label] = joint.get(label, 0.0) + share
+        total = math.fsum(joint.values())
+        choices.append(tuple((label, share / total) for label, share in joint.items()))
+    released = tuple(float(i) for i in range(len(labels)))
+    cells = Cells(parameter=name, edges=tuple(edges.tolist()), released=released, choices=tuple(choices))
+    value = risk(problem, cells)
+    if not known:
+        value = Risk(value=value.value, kind="upper bound")
+    return Joint(risk=value, why="all edges together cut the range", certain=_certain_cells(problem, cells))
+
+
+_Choice = tuple[tuple[int, float], ...]
+
+
+def _independent(options: Sequence[_Choice]) -> Iterator[tuple[tuple[int, ...], float]]:
+    for combined in itertools.product(*options):
+        yield tuple(release for release, _ in combined), math.prod(share for _, share in combined)
+
+
+def _by_one_chance(options: Sequence[_Choice]) -> Iterator[tuple[tuple[int, ...], float]]:
+    """Each plan takes the choice in which the one number between 0 and 1 falls, as a common seed makes it."""
+    ladders = [np.cumsum([share for _, share in choice]) for choice in options]
+    rungs = np.unique(np.clip(np.concatenate([[0.0, 1.0], *ladders]), 0.0, 1.0))
+    for low, high in itertools.pairwise(rungs.tolist()):
+        at = [min(int(np.searchsorted(ladder, 0.5 * (low + high))), len(ladder) - 1) for ladder in ladders]
+        yield tuple(choice[i][0] for choice, i in zip(options, at, strict=True)), high - low
+
+
+def _certain_cells(problem: Problem, cells: Cells) -> float | None:
+    """Mass of the classes that one window holds."""
+    found = line(problem)
+    if found.curve.rough:
+        return None
+    edges = np.array(cells.edges)
+    mass = np.diff(np.asarray(found.axis.cdf(edges), dtype=np.float64))
+    ends = np.asarray(found.curve.value(edges), dtype=np.float64)
+    low, high = np.minimum(ends[:-1], ends[1:]), np.maximum(ends[:-1], ends[1:])
+    for turn in found.curve.turns:
+        at = int(np.clip(np.searchsorted(edges, turn, side="right") - 1, 0, len(low) - 1))
+        there = float(np.asarray(found.curve.value(np.array([turn])))[0])
+        low[at], high[at] = min(low[at], there), max(high[at], there)
+    cell, release, share = cells.entries
+    count = len(cells.released)
+    least, most, held = np.full(count, np.inf), np.full(count, -np.inf), np.zeros(count)
+    np.minimum.at(least, release, low[cell])
+    np.maximum.at(most, release, high[cell])
+    np.add.at(held, release, mass[cell] * share)
+    return float(held[most - least <= found.window * (1 + 1e-12)].sum())
+
+
+def _with_combs(problem: Problem, axis: Axis, edges: Array, parts: Sequence[Parts], spacing: Array) -> Joint:
+    """Points that share all releases are a common multiple of the spacings apart; each piece is accounted for alone."""
+    if not isinstance(problem.family, LocationScale) or problem.secret.linear(problem.family) is None:
+        return _all_told("combs of a secret that bends are not accounted for together", "upper bound")
+    (name,) = problem.box.free
+    window = hit_window(problem, {name: 1.0}, problem.tolerance)
+    start, size = edges[:-1], np.diff(edges)
+    apart = np.array([_together(column, length) for column, length in zip(spacing.T, size, strict=True)])
+    whole = np.isinf(apart)
+    told = ~whole & (apart >= size)
+    comb = ~whole & ~told
+    mass = np.diff(np.asarray(axis.cdf(edges), dtype=np.float64))
+    caught = [float(mass[told].sum())]
+    if axis.flat:
+        density = 1 / axis.width
+        held = np.where(whole, window, [0.0 if math.isinf(each) else teeth(window, each) * each for each in apart])
+        caught += (np.minimum(size, held)[whole | comb] * density).tolist()
+    else:
+        caught += best_in_bins(axis, start[whole], start[whole] + size[whole], window).tolist() if whole.any() else []
+        if comb.any():
+            caught.append(best_in_classes(axis, start[comb], size[comb], apart[comb], window))
+    value = share_of(axis, axis.low, axis.high, math.fsum(caught), tails=0.0 if axis.flat else 2e-12)
+    bound = not all(part.plain for part in parts)
+    kind = "upper bound" if bound else "exact" if axis.flat else "numerical"
+    short = comb & (size < 2 * apart)  # some of their points stand alone
+    alone = float(np.sum(axis.cdf(start[short] + apart[short]) - axis.cdf(start[short] + size[short] - apart[short])))
+    alone += float(mass[whole & (size <= window)].sum())
+    return Joint(
+        risk=Risk(value=value, kind=kind),
+        why="points that share all releases stand a common multiple of the spacings apart",
+        certain=min(1.0, float(mass[told].sum()) + alone),
+    )
+
+
+def _together(spacing: Array, length: float) -> float:
+    """Distance of neighbours that share all releases on a piece: infinite on an interval, the length if there are none.
+
+    Two spacings that are nearly, but not quite, in a ratio of small numbers have no common multiple: what is unequal
+    is told, the safe side.
+    """
+    finite = spacing[np.isfinite(spacing)]
+    if not len(finite):
+        return math.inf
+    found = float(finite[0])
+    for other in finite[1:]:
+        ratio = Fraction(float(other) / found).limit_denominator(_LONGEST_FRACTION)
+        if ratio == 0:
+            return length
+        # other = p / q found: the common multiple is p found = q other
+        one, two = ratio.numerator * found, ratio.denominator * float(other)
+        many = max(1.0, length / max(one, two))
+        if abs(one - two) * many > _SAME * found or max(one, two) > length:
+            return length
+        found = max(one, two)
+    return found
+
+
+def _certain_alone(problem: Problem, mechanisms: Sequence[Mechanism]) -> float | None:
+    """The same of one mechanism."""
+    if isinstance(problem.prior, Simplex) or len(problem.box.free) != 1:
+        return None
+    (name,) = problem.box.free
+    axis = problem.box.axes[name]
+    part = parts_of(mechanisms[0], name, axis.low, axis.high)
+    if part is None or not axis.exact:
+        return None
+    return _on_a_line(problem, mechanisms).certain
+
+
+# --- shares and two parameters --------------------------------------------------------------------
+def _of_shares(problem: Problem, mechanisms: Sequence[Mechanism]) -> Joint:
+    """Bins of one category's share: a line keeps its lower end in every piece, where the best window begins."""
+    name, _ = problem.share_direction
+    if not all(isinstance(each, Interval) and set(each.coordinate) == {name} for each in mechanisms):
+        return _all_told("shares of different categories, or combs of them, are not accounted for", "upper bound")
+    ends = [each.bins.edges() for each in mechanisms if isinstance(each, Interval)]
+    edges = np.unique(np.concatenate(ends))
+    start, stop = edges[:-1], edges[1:]
+    window, power = 2 * problem.tolerance, len(problem.family.params) - 1
+    caught = np.minimum(start + window, stop)
+    value = math.fsum((1 - start) ** power - np.maximum(1 - caught, 0.0) ** power)
+    return Joint(risk=Risk(value=min(1.0, value), kind="exact"), why="all edges together cut the share")
+
+
+def _on_lines(problem: Problem, mechanisms: Sequence[Mechanism]) -> Joint:
+    """Two parameters: each release tells its line exactly, and where on it."""
+    if all(isinstance(each, Scaling) for each in mechanisms):
+        return _on_rays(problem, [each for each in mechanisms if isinstance(each, Scaling)])
+    bins = [each for each in mechanisms if isinstance(each, Interval)]
+    moves = [each.moves for each in mechanisms]
+    if len(bins) < len(mechanisms):
+        if any(not _parallel(moves[0], other) for other in moves[1:]):
+            return _all_told("two releases that keep different lines tell the parameters")
+        return _all_told("combs on lines are not accounted for together", "upper bound")
+    if any(not _parallel(moves[0], other) for other in moves[1:]):
+        return _all_told("two releases that keep different lines tell the parameters")
+    if any(each.step is not None for each in bins):
+        return _all_told("whole steps on lines are not accounted for together", "upper bound")
+    first = bins[0]
+    same = all(_equal(first.coordinate, each.coordinate) for each in bins)
+    axes = [problem.box.axes[name] for name in problem.box.free]
+    if not same or not all(axis.flat for axis in axes):
+        return _added(problem, mechanisms)
+    names, polygon = support_polygon(problem)
+    coordinate, direction = pair(names, first.coordinate), pair(names, first.direction)
+    edges = Cuts(at=np.unique(np.concatenate([each.bins.edges() for each in bins])))
+    window = hit_window(problem, first.direction, problem.tolerance)
+    value = polygon_risk(polygon, direction, coordinate, edges, window)
+    return Joint(risk=Risk(value=value, kind="exact"), why="all edges together cut the lines, which are parallel")
+
+
+def _on_rays(problem: Problem, mechanisms: Sequence[Scaling]) -> Joint:
+    first = mechanisms[0]
+    if any(each.about != first.about for each in mechanisms):
+        return _all_told("scalings about different points tell the parameters")
+    # each ray is a line, and each piece of it the first part of some bin
+    total = math.fsum(risk(problem, mechanism).value for mechanism in mechanisms)
+    return Joint(
+        risk=Risk(value=min(1.0, total), kind="upper bound"), why="bins of neighbours add up to at most their sum"
+    )
+
+
+def _parallel(one: Form, two: Form) -> bool:
+    """Whether two directions are the same up to length: to the last bits, for releases have 40 of them."""
+    names = sorted({*one, *two})
+    a, b = (np.array([form.get(name, 0.0) for name in names]) for form in (one, two))
+    a, b = a / np.linalg.norm(a), b / np.linalg.norm(b)
+    return bool(min(np.abs(a - b).max(), np.abs(a + b).max()) <= 1e-13)
+
+
+def _equal(one: Form, two: Form) -> bool:
+    return {key: value for key, value in one.items() if value} == {key: value for key, value in two.items() if value}

@@ -1,0 +1,232 @@
+"""What several releases of one column tell together. Decided from the plans alone, without data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from statveil.accounting import joint
+from statveil.accounting.guarantee import Risk
+from statveil.baseline import risk_without_release
+from statveil.errors import ProblemError
+from statveil.mechanisms.cells import Cells
+from statveil.mechanisms.mechanism import Mechanism
+from statveil.planning import Plan
+from statveil.problem.families.any_shape import AnyShape
+from statveil.problem.problem import Problem
+from statveil.problem.tolerance import Relative
+from statveil.spoken import Spoken
+
+__all__ = ["Composition", "JointRisk", "compose"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointRisk:
+    """How often the best guess at one secret hits that knows all of the releases."""
+
+    secret: str
+    tolerance: float
+    tolerance_kind: str
+    risk: float
+    risk_kind: str
+    risk_without_release: float
+    certain: float | None
+    """Share of the values for which one guess is sure to hit; ``None`` where it is not worked out."""
+    why: str
+
+    @property
+    def leakage(self) -> float:
+        """By how many bits the releases raise the chance of a hit: log2 of the risk over that without a release."""
+        return math.log2(self.risk / self.risk_without_release) if self.risk_without_release > 0 else math.inf
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers for scripts."""
+        return {
+            "secret": self.secret,
+            "tolerance": self.tolerance,
+            "tolerance_kind": self.tolerance_kind,
+            "risk": self.risk,
+            "risk_kind": self.risk_kind,
+            "risk_without_release": self.risk_without_release,
+            "leakage_bits": self.leakage,
+            "certain_share": self.certain,
+            "why": self.why,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Composition(Spoken):
+    """The joint risk of several plans for one column, never below the truth."""
+
+    words = "report.composition:describe_composition"
+
+    alone: tuple[float, ...]
+    """Risk of each plan by itself, as it states it."""
+    different: int
+    """How many of the plans differ: the same one again adds nothing."""
+    secrets: tuple[JointRisk, ...]
+    """For each secret, tolerance and prior that a plan states, the worst first."""
+
+    @property
+    def risk(self) -> float:
+        """The largest joint risk of a secret that one of the plans hides."""
+        return self.secrets[0].risk
+
+    @property
+    def risk_kind(self) -> str:
+        """How that risk was obtained."""
+        return self.secrets[0].risk_kind
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers for scripts."""
+        return {
+            "risk": self.risk,
+            "risk_kind": self.risk_kind,
+            "risk_alone": list(self.alone),
+            "plans": len(self.alone),
+            "different": self.different,
+            "secrets": [each.to_json() for each in self.secrets],
+        }
+
+
+def compose(plans: Sequence[Plan]) -> Composition:
+    """The risk that all releases of one column under these plans have together.
+
+    Every secret that a plan hides is looked at under its own prior and tolerance, with the releases of all plans. All
+    releases are of the same, unchanged column, by one record (its secret seed), and everyone may see all of them.
+
+    Examples
+    --------
+    >>> import statveil as sv
+    >>> problem = sv.Problem(family=sv.Location(), prior=sv.Box(mean=(0, 100)), secret=sv.Mean(), tolerance=1)
+    >>> ten, seven = (sv.plan(problem, bin=width) for width in (10, 7))
+    >>> round(ten.risk, 6), round(compose([ten, ten]).risk, 6), round(compose([ten, seven]).risk, 6)
+    (0.2, 0.2, 0.43)
+    """
+    given = tuple(plans)
+    if not given or not all(isinstance(plan, Plan) for plan in given):
+        raise ProblemError("compose takes a list of one plan or more for the same column.")
+    _check_one_column(given)
+    problems = list({str(plan.problem.to_json()): plan.problem for plan in given}.values())
+    told = _maps_that_tell(given)
+    found = [_of_secret(problem, given, told) for problem in problems]
+    return Composition(
+        alone=tuple(plan.risk for plan in given),
+        different=len(_different(given)),
+        secrets=tuple(sorted(found, key=lambda each: -each.risk)),
+    )
+
+
+def _different(plans: Sequence[Plan]) -> list[Plan]:
+    """Plans whose releases differ: the same mechanism in the same coordinate and by the same map is one release."""
+    return list(
+        {str((_coordinate(plan.problem), plan.mode, plan.mechanism.to_json())): plan for plan in plans}.values()
+    )
+
+
+def _coordinate(problem: Problem) -> Any:
+    return problem.family.settings() if isinstance(problem.family, AnyShape) else problem.family.to_json()
+
+
+def _check_one_column(plans: Sequence[Plan]) -> None:
+    first = plans[0].problem.family
+    for plan in plans[1:]:
+        family = plan.problem.family
+        if first.shapeless != family.shapeless or (not first.shapeless and first != family):
+            raise ProblemError(
+                f"these plans are about different models of a column ({first.label!r} and {family.label!r}), so what "
+                "their releases tell together is not known: it may be everything. Plan all releases of a column with "
+                "the same family."
+            )
+
+
+def _maps_that_tell(plans: Sequence[Plan]) -> str | None:
+    """Why the tables tell more than their parameters do; ``None`` where they do not.
+
+    Every map keeps something of the rows: a shift their differences, a scaling their ratios to a point. Two tables
+    whose maps keep different things give the rows away, and rows that were drawn twice are found again.
+    """
+    different = _different(plans)
+    maps = {key for plan in different if (key := _kept(plan)) is not None}
+    if len(maps) > 1:
+        return "the maps of these releases keep different things of the rows, and together they give the rows away"
+    drawn = [plan for plan in different if plan.release_mode.random and not plan.release_mode.of_model]
+    if len(drawn) > 1:
+        return (
+            f"the mode {drawn[0].mode!r} draws rows at random, and rows that were drawn twice show which of them were "
+            "changed"
+        )
+    return None
+
+
+def _kept(plan: Plan) -> tuple[Any, ...] | None:
+    """What the map keeps of the rows; ``None`` where the rows are the model's, and only their order is the column's."""
+    mode = plan.release_mode
+    if mode.of_model:
+        return None
+    if mode.bends:
+        return "odds", plan.problem.known.minimum, plan.problem.known.maximum
+    if not mode.stretches:
+        return ("shift",) if mode.near_line else (mode.name,)
+    return mode.name, mode.fixed_point(plan.problem)
+
+
+def _of_secret(problem: Problem, plans: Sequence[Plan], told: str | None) -> JointRisk:
+    same = next((plan for plan in plans if plan.problem == problem), None)
+    if same is not None and len(_different(plans)) == 1:
+        found = joint.joint_risk(problem, [same.mechanism])
+        found = replace(found, risk=Risk(value=same.risk, kind=same.risk_kind))
+    elif told is not None:
+        found = joint.Joint(risk=Risk(value=1.0, kind="upper bound"), why=told)
+    else:
+        mechanisms = [_in_terms_of(problem, plan) for plan in _different(plans)]
+        known = [mechanism for mechanism in mechanisms if mechanism is not None]
+        if len(known) < len(mechanisms):
+            why = "one of the plans hides another statistic, which moves with this one by an unknown amount"
+            found = joint.Joint(risk=Risk(value=1.0, kind="upper bound"), why=why)
+        else:
+            found = joint.joint_risk(problem, known)
+    blind = risk_without_release(problem)
+    closeness = problem.closeness
+    return JointRisk(
+        secret=problem.secret.label,
+        tolerance=closeness.share if isinstance(closeness, Relative) else closeness,
+        tolerance_kind="relative" if isinstance(closeness, Relative) else "absolute",
+        risk=max(found.risk.value, min(blind, 1.0)),
+        risk_kind=found.risk.kind,
+        risk_without_release=min(blind, found.risk.value),
+        certain=found.certain,
+        why=found.why,
+    )
+
+
+def _in_terms_of(problem: Problem, plan: Plan) -> Mechanism | None:
+    """The plan's mechanism with the parameter of this problem; ``None`` where the two are not tied to each other."""
+    family, other = problem.family, plan.problem.family
+    if not isinstance(family, AnyShape) or not isinstance(other, AnyShape):
+        return plan.mechanism
+    if problem.secret != plan.problem.secret:
+        return None
+    if family.parameter == other.parameter:
+        return plan.mechanism
+    low, high = problem.box.axes[family.parameter].low, problem.box.axes[family.parameter].high
+    there = other.coordinate(family.value(problem.secret, {family.parameter: np.array([low, high])}))
+    parts = joint.parts_of(plan.mechanism, other.parameter, float(there.min()), float(there.max()))
+    if parts is None or not np.isinf(parts.spacing).all():
+        return None
+    with np.errstate(over="ignore"):
+        edges = np.asarray(family.coordinate(other.value(problem.secret, {other.parameter: parts.edges})))
+    choices = parts.choices
+    if edges[0] > edges[-1]:
+        edges, choices = edges[::-1], choices[::-1]
+    count = 1 + max(release for choice in choices for release, _ in choice)
+    return Cells(
+        parameter=family.parameter,
+        edges=tuple(edges.tolist()),
+        released=tuple(float(i) for i in range(count)),
+        choices=tuple(choices),
+    )

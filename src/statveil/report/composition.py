@@ -1,0 +1,37 @@
+"""The joint risk of several releases in words."""
+
+from __future__ import annotations
+
+from statveil.composition import Composition, JointRisk
+from statveil.rounding import shown_up
+
+__all__ = ["describe_composition"]
+
+
+def describe_composition(found: Composition) -> str:
+    """Each secret with its joint risk, rounded up, and what that rests on."""
+    count = len(found.alone)
+    alone = ", ".join(shown_up(risk) for risk in found.alone)
+    same = "" if found.different == count else f", {found.different} of them different"
+    lines = [f"{count} release{'s' * (count > 1)} of one column{same}. Each alone: {alone}."]
+    for each in found.secrets:
+        lines += ["", *_secret(each)]
+    lines += [
+        "",
+        "Assumed: all are of the same, unchanged column, made with one record, and everyone may see all of them.",
+    ]
+    return "\n".join(lines)
+
+
+def _secret(each: JointRisk) -> list[str]:
+    close = f"{100 * each.tolerance:.10g} %" if each.tolerance_kind == "relative" else f"{each.tolerance:.12g}"
+    lines = [
+        f"{each.secret} within {close}:",
+        f"  risk        {shown_up(each.risk)}   the best attacker who has all of them hits at most this often "
+        f"({each.risk_kind}): {each.why}",
+        f"  without     {shown_up(each.risk_without_release)}   a guess from the prior alone",
+        f"  leakage     {shown_up(each.leakage, 4)} bits   the releases raise the chance of a hit by 2 to this power",
+    ]
+    if each.certain is not None:
+        lines.append(f"  certain     {shown_up(each.certain)}   for this share of the values one guess is sure to hit")
+    return lines

@@ -1,0 +1,393 @@
+"""Several releases together: against posteriors that are spelled out, which share nothing with the accounting."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import statveil as sv
+from statveil.accounting.joint import joint_risk
+from statveil.mechanisms.cells import Cells
+
+pytestmark = pytest.mark.usefixtures("no_optimum")
+
+NODES = 40_000
+
+
+def location(tolerance=1.0, prior=(0.0, 100.0), known=None):
+    return sv.Problem(
+        family=sv.Location(),
+        prior=sv.Box(mean=prior),
+        secret=sv.Mean(),
+        tolerance=tolerance,
+        known=sv.Structure() if known is None else known,
+    )
+
+
+def exponential(secret, tolerance):
+    return sv.Problem(family=sv.Exponential(), prior=sv.Box(scale=(10, 100)), secret=secret, tolerance=tolerance)
+
+
+def poisson(prior=(2.0, 30.0)):
+    return sv.Problem(family=sv.Poisson(), prior=sv.Box(rate=prior), secret=sv.Std(), tolerance=0.1)
+
+
+NORMAL = sv.Density("norm", (40.0, 20.0), low=0.0, high=100.0)
+
+
+def nodes_of(problem):
+    """Points in the middles of equal parts of the range, their mass, and their secrets."""
+    ((name, axis),) = problem.box.axes.items()
+    at = axis.low + axis.width * (np.arange(NODES) + 0.5) / NODES
+    edges = axis.low + axis.width * np.arange(NODES + 1) / NODES
+    return name, at, np.diff(axis.cdf(edges)), np.asarray(problem.position_of({name: at}))
+
+
+def chances(plan, name, at):
+    """P(release | point), one column for each release, from the plan file's own numbers."""
+    told = plan.mechanism.to_json()
+    if told["kind"] == "cells":
+        cell = np.clip(np.searchsorted(told["edges"], at, side="right") - 1, 0, len(told["choices"]) - 1)
+        found = np.zeros((len(at), len(told["released"])))
+        for i, choice in enumerate(told["choices"]):
+            for release, share in choice:
+                found[cell == i, release] = share
+        return found
+    released = np.round(np.asarray(plan.mechanism.release({name: at})[name]), 9)
+    return (released[:, None] == np.unique(released)).astype(float)
+
+
+def best_window(secrets, mass, window, *, closed=False):
+    order = np.argsort(secrets)
+    secrets, total = secrets[order], np.concatenate([[0.0], np.cumsum(mass[order])])
+    # nodes stand for the parts around them: a window as long as n parts holds n of them, teeth at both ends count
+    last = np.searchsorted(secrets, secrets + window * (1 + 1e-9 if closed else 1 - 1e-9), side="right")
+    return float((total[last] - total[:-1]).max())
+
+
+def spelled_out(problem, plans):
+    """The joint risk by the posterior of every joint release, on a fine grid."""
+    name, at, mass, secrets = nodes_of(problem)
+    tables = [chances(plan, name, at) for plan in plans]
+    risk = 0.0
+    for columns in product(*(range(table.shape[1]) for table in tables)):
+        weight = mass * math.prod(table[:, i] for table, i in zip(tables, columns, strict=True))
+        held = weight > 0
+        if held.any():
+            risk += best_window(secrets[held], weight[held], 2 * problem.tolerance)
+    return risk
+
+
+PAIRS = {
+    "bins and bins": (location(), [{"bin": 10.0}, {"bin": 7.0}]),
+    "three bins": (location(), [{"bin": 10.0}, {"bin": 7.0}, {"bin": 13.0}]),
+    "bins, density": (location(prior=NORMAL), [{"bin": 10.0}, {"bin": 7.0}]),
+    "bins and partition": (location(prior=NORMAL), [{"bin": 12.0}, {"max_risk": 0.2, "method": "dynamic", "grid": 60}]),
+    "bins and chance": (location(), [{"bin": 10.0}, {"max_risk": 0.2, "method": "layered", "grid": 50}]),
+    "scale": (exponential(sv.Quantile(0.9), 2.0), [{"max_risk": 0.2}, {"max_risk": 0.15}]),
+    "counts": (poisson(), [{"max_risk": m, "method": "dynamic", "grid": 60} for m in (0.3, 0.25)]),
+    "counts, greedy": (poisson(), [{"max_risk": 0.4, "method": m, "grid": 80} for m in ("greedy", "dynamic")]),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_joint_risk_is_that_of_the_posteriors(name):
+    problem, targets = PAIRS[name]
+    plans = [sv.plan(problem, **target) for target in targets]
+    found = sv.compose(plans)
+    truth = spelled_out(problem, plans)
+    assert truth - 5e-4 <= found.risk <= truth + 1e-3
+    assert found.risk >= max(plan.risk for plan in plans) - 1e-9
+
+
+@settings(max_examples=40, deadline=None)
+@given(widths=st.lists(st.floats(2.5, 60.0), min_size=2, max_size=4), tolerance=st.floats(0.2, 3.0))
+def test_bins_of_neighbours_lie_between_the_largest_and_the_sum(widths, tolerance):
+    problem = location(tolerance)
+    plans = [sv.plan(problem, bin=width) for width in widths]
+    found = sv.compose(plans)
+    cuts = np.unique(np.concatenate([[0.0, 100.0], *(np.arange(0, 100, width) for width in widths)]))
+    exact = float(np.minimum(np.diff(cuts), 2 * tolerance).sum()) / 100
+    assert found.risk == pytest.approx(min(1.0, exact), abs=1e-9)
+    assert max(plan.risk for plan in plans) - 1e-9 <= found.risk <= sum(plan.risk for plan in plans) + 1e-9
+    certain = float(np.diff(cuts)[np.diff(cuts) <= 2 * tolerance].sum()) / 100
+    assert found.secrets[0].certain == pytest.approx(certain, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", ["interval", "comb", "layered", "dynamic", "greedy", "optimal"])
+def test_the_same_plan_again_adds_exactly_nothing(method):
+    plan = sv.plan(
+        location(),
+        max_risk=0.25,
+        method=method,
+        **({"grid": 40} if method in ("layered", "dynamic", "greedy", "optimal") else {}),
+    )
+    again = sv.compose([plan, plan, plan])
+    assert again.risk == plan.risk
+    assert again.different == 1
+
+
+def test_a_finer_plan_says_all_that_a_coarser_one_does():
+    fine, coarse = (sv.plan(location(), bin=width) for width in (10.0, 20.0))
+    assert sv.compose([fine, coarse]).risk == pytest.approx(fine.risk, abs=1e-9)
+
+
+def test_bins_of_ten_and_seven():
+    """The theory's numbers: 0.43, and 9 % of the values are certain."""
+    found = sv.compose([sv.plan(location(), bin=width) for width in (10.0, 7.0)])
+    assert found.risk == pytest.approx(0.43, abs=1e-9)
+    assert found.secrets[0].certain == pytest.approx(0.09, abs=0.011)
+
+
+# --- combs ----------------------------------------------------------------------------------------
+def by_candidates(problem, plans, spacing, draws=3_000):
+    """The best window among all points that share every release with a drawn one, averaged over draws."""
+    ((name, axis),) = problem.box.axes.items()
+    rng = np.random.default_rng(7)
+    hits = []
+    for here in problem.sample(draws, rng)[name]:
+        steps = np.arange(-math.floor((here - axis.low) / spacing), math.floor((axis.high - here) / spacing) + 1)
+        points = here + steps * spacing
+        points = points[(points >= axis.low) & (points <= axis.high)]
+        shared = np.ones(len(points), dtype=bool)
+        for plan in plans:
+            released = np.asarray(plan.mechanism.release({name: points})[name])
+            own = float(plan.mechanism.release({name: np.array([here])})[name][0])
+            shared &= np.abs(released - own) <= 1e-7
+        mass = np.asarray(axis.pdf(points[shared]))
+        hits.append(best_window(points[shared], mass, 2 * problem.tolerance, closed=True) / mass.sum())
+    return float(np.mean(hits)), 4 * float(np.std(hits)) / math.sqrt(draws)
+
+
+@pytest.mark.parametrize("prior", [(0.0, 100.0), NORMAL], ids=["flat", "normal"])
+@pytest.mark.parametrize("width", [10.0, 17.0, 40.0])
+def test_a_comb_and_bins(prior, width):
+    problem = location(prior=prior)
+    comb = sv.plan(problem, max_risk=1 / 3, method="comb")
+    plans = [comb, sv.plan(problem, bin=width)]
+    spacing = comb.mechanism.bin_of({"mean": 50.0})["spacing"]
+    truth, error = by_candidates(problem, plans, spacing)
+    found = sv.compose(plans)
+    assert truth - error <= found.risk <= truth + error + 1e-3
+
+
+@pytest.mark.parametrize(("step", "width"), [(0.5, 10.0), (1.0, 7.0)])
+def test_whole_steps_and_bins(step, width):
+    known = sv.Structure(step=step)
+    problem = location(prior=(0.0, 100.0), known=known)
+    plans = [sv.plan(problem, bin=size) for size in (width, 2.3 * width)]
+    assert all(plan.mode == "lattice" for plan in plans)
+    truth, error = by_candidates(problem, plans, step)
+    found = sv.compose(plans)
+    assert truth - error <= found.risk <= truth + error + 1e-3
+
+
+def test_two_combs_of_other_spacings_tell_everything():
+    plans = [sv.plan(location(), max_risk=risk, method="comb") for risk in (1 / 3, 0.2)]
+    assert plans[0].risk < 0.34
+    spacings = [plan.mechanism.bin_of({"mean": 50.0})["spacing"] for plan in plans]
+    assert abs(spacings[0] / spacings[1] - 1) > 1e-6
+    truth, _ = by_candidates(location(), plans, spacings[0], draws=200)
+    assert truth == 1
+    assert sv.compose(plans).risk == 1
+
+
+def drawing(problem, prior=(0.0, 100.0)):
+    """Two plans whose releases overlap: a value is released at one of the two levels around it."""
+    plans = []
+    for count, lean in ((8, 0.5), (6, 0.3)):
+        edges = np.linspace(*prior, 2 * count + 1)
+        levels = np.linspace(*prior, count + 1)
+        choices = tuple(
+            ((i // 2, 1 - part), (i // 2 + 1, part)) for i in range(2 * count) for part in [lean if i % 2 else 1 - lean]
+        )
+        cells = Cells(parameter="mean", edges=tuple(edges), released=tuple(levels), choices=choices)
+        plans.append(replace(sv.plan(problem, bin=10.0), mechanism=cells))
+    return plans
+
+
+def test_bins_and_chance():
+    plans = [sv.plan(location(prior=NORMAL), bin=30.0), drawing(location(prior=NORMAL))[0]]
+    truth = spelled_out(location(prior=NORMAL), plans)
+    assert truth - 3e-4 <= sv.compose(plans).risk <= truth + 1e-3
+
+
+# --- chance ---------------------------------------------------------------------------------------
+def test_two_plans_that_draw_count_by_their_own_seeds_or_by_one():
+    problem = location()
+    plans = drawing(problem)
+    assert all(plan.randomised for plan in plans)
+    name, at, mass, secrets = nodes_of(problem)
+    at, mass, secrets = at[::20], mass[::20] * 20, secrets[::20]
+    chance = (np.arange(1_000) + 0.5) / 1_000
+    joint: dict[tuple[float, float], np.ndarray] = {}
+    for u in chance:
+        told = [np.asarray(plan.mechanism.release({name: at}, np.full(len(at), u))[name]) for plan in plans]
+        for pair in set(zip(*(values.tolist() for values in told), strict=True)):
+            held = (told[0] == pair[0]) & (told[1] == pair[1])
+            joint[pair] = joint.get(pair, np.zeros(len(at))) + held / len(chance)
+    one_seed = sum(best_window(secrets, mass * share, 2.0) for share in joint.values())
+    own_seeds = spelled_out(problem, plans)
+    found = sv.compose(plans).risk
+    assert max(one_seed, own_seeds) - 5e-3 <= found <= max(one_seed, own_seeds) + 8e-3
+
+
+# --- two parameters -------------------------------------------------------------------------------
+def gaussian(secret=None, tolerance=1.0):
+    prior = sv.Box(mu=(0, 70), sigma=(1, 26))
+    return sv.Problem(family=sv.Gaussian(), prior=prior, secret=secret or sv.Quantile(0.95), tolerance=tolerance)
+
+
+def test_default_plans_of_two_targets_tell_everything():
+    plans = [sv.plan(gaussian(), max_risk=risk) for risk in (0.2, 0.4)]
+    found = sv.compose(plans)
+    assert (found.risk, found.risk_kind) == (1.0, "exact")
+
+
+@pytest.mark.parametrize("share", [0.5, 0.37])
+def test_bins_on_the_same_lines(share):
+    first = sv.plan(gaussian(), max_risk=0.2)
+    slope = first.mechanism.direction["mu"] / first.mechanism.direction["sigma"]
+    plans = [first, sv.plan(gaussian(), bin=share * first.bin, slope=slope)]
+    found = sv.compose(plans)
+    assert found.risk_kind == "exact"
+    rng = np.random.default_rng(3)
+    mu, sigma = rng.uniform(0, 70, 100_000), rng.uniform(1, 26, 100_000)
+    low, high = np.full(len(mu), -np.inf), np.full(len(mu), np.inf)  # along the line, in sigma
+    for start, rate in ((1 - sigma, 1.0), (26 - sigma, 1.0), (-mu, slope), (70 - mu, slope)):
+        edge = start / rate
+        low, high = np.where(edge <= 0, np.maximum(low, edge), low), np.where(edge >= 0, np.minimum(high, edge), high)
+    for plan in plans:
+        edges = plan.mechanism.bins.edges()
+        index = np.clip(np.searchsorted(edges, sigma, side="right") - 1, 0, len(edges) - 2)
+        low, high = np.maximum(low, edges[index] - sigma), np.minimum(high, edges[index + 1] - sigma)
+    window = 2.0 / abs(slope + 1.6448536269514722)
+    hits = np.minimum(1.0, window / (high - low))
+    error = 4 * float(hits.std()) / math.sqrt(len(hits))
+    assert found.risk == pytest.approx(float(hits.mean()), abs=error)
+
+
+def test_shift_and_scale_of_one_column_tell_everything():
+    shift = sv.plan(sv.Problem(prior=(50, 150), secret=sv.Mean(), tolerance=2.0), max_risk=0.2)
+    scale = sv.plan(
+        sv.Problem(prior=(50, 150), secret=sv.Mean(), tolerance=2.0, known=sv.Structure(minimum=0)), max_risk=0.2
+    )
+    assert (shift.mode, scale.mode) == ("shift", "scale")
+    found = sv.compose([shift, scale])
+    assert found.risk == 1
+    assert "keep different things" in found.secrets[0].why
+    # the claim itself: from two such tables the column comes back
+    column = np.random.default_rng(1).gamma(3.0, 30.0, 500) + 1
+    one, two = (np.asarray(sv.release(plan, column, accept=["bounds"])) for plan in (shift, scale))
+    factor = two.std() / one.std()  # of the scaling
+    assert two.mean() / factor == pytest.approx(column.mean(), rel=1e-5)
+
+
+@pytest.mark.parametrize("mode", ["unit", "jitter"])
+def test_rows_that_were_drawn_twice_tell_everything(mode):
+    if mode == "unit":
+        problem = sv.Problem(family=sv.Poisson(), prior=sv.Box(rate=(2, 20)), secret=sv.Mean(), tolerance=0.2)
+        plans = [sv.plan(problem, max_risk=risk, method="greedy", grid=60) for risk in (0.2, 0.3)]
+    else:
+        problem = location(prior=(40.0, 160.0), known=sv.Structure(minimum=0, step=1))
+        plans = [sv.plan(problem, max_risk=risk) for risk in (0.2, 0.3)]
+    assert {plan.mode for plan in plans} == {mode}
+    assert sv.compose(plans).risk == 1
+    assert sv.compose(plans[:1] * 2).risk == plans[0].risk
+
+
+def test_shares_of_one_category():
+    problem = sv.Problem(family=sv.Categorical(categories=4), secret=sv.Fraction(1), tolerance=0.02)
+    plans = [sv.plan(problem, bin=width) for width in (0.2, 0.15)]
+    assert sv.compose(plans).risk == 1, "rows that were drawn twice"
+    found = joint_risk(problem, [plan.mechanism for plan in plans])  # of the shares themselves
+    shares = np.random.default_rng(5).dirichlet(np.ones(4), 200_000)[:, 1]
+    edges = np.unique(np.concatenate([plan.mechanism.bins.edges() for plan in plans]))
+    # the best window of each piece starts at its lower end, as on every line
+    start = edges[np.clip(np.searchsorted(edges, shares, side="right") - 1, 0, len(edges) - 2)]
+    rate = float(np.mean(shares <= start + 0.04))
+    assert found.risk.value == pytest.approx(rate, abs=4 * math.sqrt(rate / 200_000))
+
+
+# --- without a family -----------------------------------------------------------------------------
+def test_a_share_and_a_number_of_one_statistic():
+    """A plan in logarithms and one in the unit of the column: the same pieces, seen on one scale."""
+    known = sv.Structure(minimum=0)
+    relative = sv.Problem(prior=(100, 250), secret=sv.Mean(), tolerance=sv.Relative(0.02), known=known)
+    absolute = sv.Problem(prior=(100, 250), secret=sv.Mean(), tolerance=3.0, known=known)
+    plans = [sv.plan(relative, max_risk=0.25, method="interval"), sv.plan(absolute, max_risk=0.2, method="interval")]
+    found = sv.compose(plans)
+    values = 100 + 150 * (np.arange(NODES) + 0.5) / NODES
+    labels = [np.round(np.asarray(plan.apply(value=values).secret), 6) for plan in plans]
+    keys = np.unique(np.stack(labels), axis=1, return_inverse=True)[1]
+    truth = {"absolute": 0.0, "relative": 0.0}
+    for key in np.unique(keys):
+        held = values[keys == key]
+        mass = np.full(len(held), 1 / NODES)
+        truth["absolute"] += best_window(held, mass, 6.0)
+        truth["relative"] += best_window(np.log(held), mass, 2 * math.atanh(0.02))
+    assert len(found.secrets) == 2
+    for each in found.secrets:
+        assert truth[each.tolerance_kind] - 3e-4 <= each.risk <= truth[each.tolerance_kind] + 1e-3
+
+
+def test_another_statistic_of_the_column_is_not_accounted_for():
+    mean, median = (
+        sv.plan(sv.Problem(prior=(50, 150), secret=s, tolerance=2.0), max_risk=0.2) for s in (sv.Mean(), sv.Median())
+    )
+    found = sv.compose([mean, median])
+    assert (found.risk, found.risk_kind) == (1.0, "upper bound")
+
+
+def test_a_class_of_beliefs_has_the_sum():
+    problem = location(prior=sv.Lipschitz(0.0, 100.0, floor=0.005, slope=1e-4))
+    plans = [sv.plan(problem, bin=width) for width in (10.0, 7.0)]
+    found = sv.compose(plans)
+    assert found.risk_kind == "upper bound"
+    assert found.risk == pytest.approx(min(1.0, sum(plan.risk for plan in plans)))
+
+
+# --- the command ----------------------------------------------------------------------------------
+def test_the_command_says_what_the_library_says(cli, tmp_path):
+    plans = [sv.plan(location(), bin=width) for width in (10.0, 7.0)]
+    files = [tmp_path / f"{i}.json" for i in range(2)]
+    for plan, file in zip(plans, files, strict=True):
+        sv.save_plan(plan, file)
+    code, out, err = cli("compose", *files, "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out) == json.loads(json.dumps(sv.compose(plans).to_json()))
+    code, out, err = cli("compose", *files)
+    assert (code, err) == (0, "")
+    assert "0.43" in out
+
+
+def test_bad_input_is_one_sentence(cli, tmp_path):
+    file, other = tmp_path / "a.json", tmp_path / "b.json"
+    sv.save_plan(sv.plan(location(), bin=10.0), file)
+    sv.save_plan(sv.plan(exponential(sv.Mean(), 2.0), max_risk=0.2), other)
+    for arguments, says in (
+        (("compose",), "Missing argument"),
+        (("compose", file, other), "different models of a column"),
+        (("compose", file, tmp_path / "none.json"), "none.json"),
+    ):
+        code, out, err = cli(*arguments)
+        assert (code, out) == (2, "")
+        assert says in err
+        assert err.count("\n") == 1
+    with pytest.raises(sv.ProblemError, match="list of one plan or more"):
+        sv.compose([])
+
+
+def test_so_many_random_pieces_that_chance_counts_as_told(monkeypatch):
+    monkeypatch.setattr("statveil.accounting.joint._MOST_ENTRIES", 10)
+    plans = drawing(location())
+    found = sv.compose(plans)
+    assert found.risk_kind == "upper bound"
+    assert found.risk >= spelled_out(location(), plans)
