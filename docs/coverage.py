@@ -42,6 +42,8 @@ from statveil.cli.parsing import parse_known
 Array = NDArray[np.float64]
 HERE = Path(__file__).parent
 RISK, CLOSE, FACTOR = 0.2, 0.05, 9.0
+AUDITED = 200
+"""Tables of an audit: enough to see a leak, which is what is looked for."""
 PER_COLUMN = 40
 """Seconds after which a column is given up."""
 SECRETS: dict[str, sv.Secret] = {"mean": sv.Mean(), "quantile:0.9": sv.Quantile(0.9), "std": sv.Std()}
@@ -186,7 +188,7 @@ def _moved(plan: sv.Plan, values: Array, released: Array) -> float | None:
 def _audited(made: Result) -> Result:
     plan, own, released = made["plan"]
     try:
-        found = sv.audit(plan, own, released, seed=1)
+        found = sv.audit(plan, own, released, trials=AUDITED, seed=1)
     except sv.StatveilError as error:
         return {"audit": f"refused: {error}"}
     worst = max((item for item in found.findings if item.attacker != "prior"), key=lambda item: item.rate)

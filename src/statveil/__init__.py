@@ -72,6 +72,7 @@ _WHERE = {
     "TableError": "errors",
     "Tabulated": "problem.priors.tabulated",
     "TargetError": "errors",
+    "Tiers": "composition",
     "Total": "problem.secrets.total",
     "TrimmedMean": "problem.secrets.trimmed_mean",
     "Uniform": "problem.families.uniform",
@@ -91,6 +92,7 @@ _WHERE = {
     "reproduce": "reproducing.run",
     "save_plan": "plan_file",
     "simulate": "planning",
+    "tiers": "composition",
     "verify": "tables.verify_file",
     "verify_file": "tables.verify_file",
 }

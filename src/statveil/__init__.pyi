@@ -7,7 +7,9 @@ from statveil.comparing.compare import compare as compare
 from statveil.comparing.points import Comparison as Comparison
 from statveil.composition import Composition as Composition
 from statveil.composition import JointRisk as JointRisk
+from statveil.composition import Tiers as Tiers
 from statveil.composition import compose as compose
+from statveil.composition import tiers as tiers
 from statveil.design.frontier import Frontier as Frontier
 from statveil.design.frontier import frontier as frontier
 from statveil.errors import (

@@ -12,16 +12,17 @@ import numpy as np
 from statveil.accounting import joint
 from statveil.accounting.guarantee import Risk
 from statveil.baseline import risk_without_release
-from statveil.errors import ProblemError
+from statveil.errors import ProblemError, StatveilError
 from statveil.mechanisms.cells import Cells
 from statveil.mechanisms.mechanism import Mechanism
-from statveil.planning import Plan
+from statveil.numbers import number
+from statveil.planning import Plan, plan
 from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.problem import Problem
 from statveil.problem.tolerance import Relative
 from statveil.spoken import Spoken
 
-__all__ = ["Composition", "JointRisk", "compose"]
+__all__ = ["Composition", "JointRisk", "Tiers", "compose", "tiers"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +109,7 @@ def compose(plans: Sequence[Plan]) -> Composition:
     (0.2, 0.2, 0.43)
     """
     given = tuple(plans)
-    if not given or not all(isinstance(plan, Plan) for plan in given):
+    if not given or not all(isinstance(each, Plan) for each in given):
         raise ProblemError("compose takes a list of one plan or more for the same column.")
     _check_one_column(given)
     problems = list({str(plan.problem.to_json()): plan.problem for plan in given}.values())
@@ -119,6 +120,61 @@ def compose(plans: Sequence[Plan]) -> Composition:
         different=len(_different(given)),
         secrets=tuple(sorted(found, key=lambda each: -each.risk)),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tiers(Spoken):
+    """Plans for audiences of rising trust, each finer than the one before: together they tell what the finest does."""
+
+    words = "report.composition:describe_tiers"
+
+    plans: tuple[Plan, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers for scripts; ``plan`` is a plan as its file has it."""
+        return {
+            "tiers": [{"risk": plan.risk, "distortion": plan.distortion, "plan": plan.to_json()} for plan in self.plans]
+        }
+
+
+def tiers(problem: Problem, *, max_risks: Sequence[float]) -> Tiers:
+    """One plan for each risk, from the least trusted audience to the most, each cutting the bins of the one before.
+
+    A coalition that holds the releases of all tiers up to one knows no more than that tier alone, so its risk is that
+    tier's own; plans made one by one tell more together.
+
+    Examples
+    --------
+    >>> import statveil as sv
+    >>> problem = sv.Problem(secret=sv.Mean(), prior=(0, 100), tolerance=1)
+    >>> public, partner = tiers(problem, max_risks=[0.1, 0.3]).plans
+    >>> public.risk, round(partner.risk, 6), round(compose([public, partner]).risk, 6)
+    (0.1, 0.3, 0.3)
+    """
+    risks = [number(risk, "the risk of a tier") for risk in max_risks]
+    if not risks or risks != sorted(set(risks)):
+        raise ProblemError(
+            f"the risks of tiers rise from the least trusted audience to the most, as in 0.1,0.2,0.4. Got "
+            f"{', '.join(f'{risk:g}' for risk in risks) or 'none'}."
+        )
+    found: list[Plan] = []
+    for risk in risks:
+        found.append(plan(problem, max_risk=risk, after=found[-1:]) if found else _first(problem, risk))
+    return Tiers(plans=tuple(found))
+
+
+def _first(problem: Problem, risk: float) -> Plan:
+    """The best plan whose bins can be cut further."""
+    made: list[Plan] = []
+    problems: list[StatveilError] = []
+    for method in ("interval", "dynamic"):
+        try:
+            made.append(plan(problem, max_risk=risk, method=method))
+        except StatveilError as error:
+            problems.append(error)
+    if not made:
+        raise problems[0]
+    return min(made, key=lambda each: each.distortion)
 
 
 def _different(plans: Sequence[Plan]) -> list[Plan]:
@@ -134,8 +190,8 @@ def _coordinate(problem: Problem) -> Any:
 
 def _check_one_column(plans: Sequence[Plan]) -> None:
     first = plans[0].problem.family
-    for plan in plans[1:]:
-        family = plan.problem.family
+    for other in plans[1:]:
+        family = other.problem.family
         if first.shapeless != family.shapeless or (not first.shapeless and first != family):
             raise ProblemError(
                 f"these plans are about different models of a column ({first.label!r} and {family.label!r}), so what "

@@ -19,6 +19,7 @@ from statveil.design.cells.methods import Certified
 from statveil.design.methods import METHODS, choose
 from statveil.design.optimum import least_possible, one_line
 from statveil.design.partition.designer import check_grid
+from statveil.design.refinement import refine
 from statveil.design.target import HidesNothingError, MaxDistortion, MaxRisk, Target, meets, target
 from statveil.errors import ProblemError, TargetError, unknown_name
 from statveil.mechanisms.directed import Directed
@@ -415,6 +416,7 @@ def plan(
     robust_to: tuple[float | Relative, float | Relative] | None = None,
     grid: int | None = None,
     release: str = "free",
+    after: Sequence[Plan] = (),
     progress: Progress | None = None,
 ) -> Plan:
     """The best mechanism for a problem and exactly one target.
@@ -443,6 +445,9 @@ def plan(
         ``"optimal"``.
     release : str
         ``"free"``, or ``"grid"``: the released parameter must be an edge of the grid, as in the paper.
+    after : sequence of Plan, optional
+        Plans of earlier releases of the same column, for the same problem: the new bins cut theirs further, so that the
+        risk is that of all releases together (docs/composition.md).
     progress : callable, optional
         Called now and then with what is being done, 0 and None.
 
@@ -469,16 +474,23 @@ def plan(
     robust = None if robust_to is None else check_range(robust_to, problem)
     # a hit within a small tolerance is one within a larger, so the highest tolerance decides
     asked = problem if robust is None else replace(problem, tolerance=tolerated(problem, robust[1]))
+    earlier = _earlier(problem, after)
+    if earlier and (method != "auto" or robust is not None or slope is not None or grid is not None):
+        raise ProblemError("after another plan its own bins are cut further; leave out method, slope, grid and robust.")
     try:
-        chosen = choose(
-            asked,
-            goal,
-            method=method,
-            slope=slope,
-            cells=grid,
-            on_grid=release == "grid",
-            combs=robust is not None,
-            progress=telling(progress),
+        chosen = (
+            refine(problem, goal, earlier)
+            if earlier
+            else choose(
+                asked,
+                goal,
+                method=method,
+                slope=slope,
+                cells=grid,
+                on_grid=release == "grid",
+                combs=robust is not None,
+                progress=telling(progress),
+            )
         )
     except TargetError as error:
         said = _in_its_terms(error, problem)
@@ -524,6 +536,18 @@ def plan(
         risk_without_release=min(blind, value),  # both are rounded up, so the smaller one holds
     )
     return vouch_for(made)
+
+
+def _earlier(problem: Problem, after: Sequence[Plan]) -> list[Mechanism]:
+    """The mechanisms of earlier releases of the same column, which must be about the same problem."""
+    if isinstance(after, Plan) or not all(isinstance(one, Plan) for one in after):
+        raise ProblemError("'after' is a list of plans, those of the earlier releases of this column.")
+    if any(one.problem != problem for one in after):
+        raise ProblemError(
+            "the plans of the earlier releases are about another problem; give the next release the same family, "
+            "prior, secret, tolerance and structure, or see with 'statveil compose' what they tell together."
+        )
+    return [one.mechanism for one in after]
 
 
 def _together(params: Mapping[str, ArrayLike] | None, named: Mapping[str, ArrayLike]) -> dict[str, ArrayLike]:

@@ -391,3 +391,108 @@ def test_so_many_random_pieces_that_chance_counts_as_told(monkeypatch):
     found = sv.compose(plans)
     assert found.risk_kind == "upper bound"
     assert found.risk >= spelled_out(location(), plans)
+
+
+# --- the next release, and tiers --------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("joint", "distortion"), [(0.2, 5.0), (0.25, 4.75), (0.3, 4.5), (0.4, 2.5), (0.5, 2.25), (0.6, 5 / 3)]
+)
+def test_the_next_release_has_the_distortions_of_the_theory(joint, distortion):
+    """Bins of ten tolerances come first; the table of docs/theory.md says what a second release costs."""
+    first = sv.plan(location(), bin=10.0)
+    second = sv.plan(location(), max_risk=joint, after=[first])
+    assert second.distortion == pytest.approx(distortion, rel=1e-6)
+    assert sv.compose([first, second]).risk == pytest.approx(joint, abs=1e-8)
+    assert second.risk <= joint
+    assert set(first.mechanism.bins.edges()) <= set(second.mechanism.edges)
+
+
+NEXT = {
+    "density": (location(prior=NORMAL), 0.3, 0.45),
+    "scale": (exponential(sv.Quantile(0.9), 2.0), 0.15, 0.3),
+    "no family": (
+        sv.Problem(prior=(100, 250), secret=sv.Mean(), tolerance=sv.Relative(0.02), known=sv.Structure(minimum=0)),
+        0.2,
+        0.4,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NEXT)
+def test_the_next_release_keeps_the_joint_budget_and_costs_less_than_the_first(name):
+    problem, risk, joint = NEXT[name]
+    first = sv.plan(problem, max_risk=risk, method="interval")
+    second = sv.plan(problem, max_risk=joint, after=[first])
+    assert second.distortion < first.distortion
+    found = sv.compose([first, second])
+    assert found.risk <= joint * (1 + 1e-6)
+    if name == "density":
+        assert found.risk >= spelled_out(problem, [first, second]) - 5e-4
+    third = sv.plan(problem, max_risk=min(0.95, 1.5 * joint), after=[first, second])
+    assert sv.compose([first, second, third]).risk <= min(0.95, 1.5 * joint) * (1 + 1e-6)
+    less = sv.plan(problem, max_distortion=_stated(second, 0.5), after=[first])
+    assert less.distortion <= 0.5 * second.distortion * (1 + 1e-9)
+
+
+def _stated(plan, factor):
+    share = factor * plan.distortion
+    return sv.Relative(share) if plan.problem.measure.kind == "relative" else share
+
+
+def test_the_next_release_of_counts():
+    problem = poisson()
+    first = sv.plan(problem, max_risk=0.25, method="dynamic", grid=60)
+    second = sv.plan(problem, max_risk=0.5, after=[first])
+    assert second.distortion < first.distortion
+    truth = spelled_out(problem, [first, second])
+    assert truth - 5e-4 <= sv.compose([first, second]).risk <= 0.5 * (1 + 1e-6)
+
+
+def test_a_plan_after_another_is_released_and_verified(cli, tmp_path):
+    one, two, source, target = (tmp_path / name for name in ("1.json", "2.json", "in.csv", "out.csv"))
+    words = ["--secret", "mean", "--prior", "50:150", "--tolerance", 1, "--max-risk", 0.1, "--method", "interval"]
+    assert cli("plan", *words, "-o", one)[0] == 0
+    assert cli("plan", "--after", one, "--max-risk", 0.25, "-o", two)[0] == 0
+    column = np.random.default_rng(1).normal(100, 15, 2_000)
+    source.write_text("x\n" + "\n".join(map(repr, column.tolist())) + "\n")
+    assert cli("release", two, source, target, "--column", "x")[0] == 0
+    assert cli("verify", target)[0] == 0
+
+
+def test_what_cannot_be_refined_is_said_in_one_sentence(cli, tmp_path):
+    comb, bins, lines = (tmp_path / f"{name}.json" for name in ("comb", "bins", "lines"))
+    sv.save_plan(sv.plan(location(), max_risk=1 / 3, method="comb"), comb)
+    sv.save_plan(sv.plan(location(), bin=10.0), bins)
+    sv.save_plan(sv.plan(gaussian(), max_risk=0.2), lines)
+    for arguments, says in (
+        (("--after", comb, "--max-risk", 0.5), "has none"),
+        (("--after", lines, "--max-risk", 0.5), "one uncertain parameter"),
+        (("--after", bins, "--max-risk", 0.1), "already have a risk of 0.2"),
+        (("--after", bins, "--bin", 2), "ask for a joint risk"),
+        (("--after", bins, "--max-risk", 0.3, "--secret", "mean"), "takes the problem of the earlier plan"),
+        (("--after", bins, "--max-risk", 0.3, "--method", "dynamic"), "leave out method"),
+        (("--after", bins, "--after", lines, "--max-risk", 0.3), "another problem"),
+    ):
+        code, out, err = cli("plan", *arguments)
+        assert (code, out) == (2, "")
+        assert says in err
+        assert err.count("\n") == 1
+
+
+def test_tiers_tell_together_what_the_finest_tells(cli, tmp_path):
+    found = sv.tiers(location(), max_risks=[0.1, 0.14, 0.3])
+    assert [plan.risk for plan in found.plans] == pytest.approx([0.1, 0.14, 0.3], abs=1e-9)
+    assert sv.compose(found.plans).risk == pytest.approx(0.3, abs=1e-9)
+    unnested = [sv.plan(location(), bin=100 / count) for count in (5, 7, 15)]
+    assert sv.compose(unnested).risk == pytest.approx(0.397, abs=1e-3)  # the theory's numbers
+    folder = tmp_path / "tiers"
+    words = ["tiers", "--family", "location", "--prior", "mean=0:100", "--secret", "mean", "--tolerance", 1]
+    code, out, err = cli(*words, "--max-risk", "0.1,0.14,0.3", "-o", folder, "--json")
+    assert (code, err) == (0, "")
+    assert [tier["risk"] for tier in json.loads(out)["tiers"]] == [plan.risk for plan in found.plans]
+    assert sv.load_plan(folder / "tier-3.json") == found.plans[2]
+    for risks, says in (("0.3,0.1", "rise"), ("0.1,x", "number"), ("", "number")):
+        code, out, err = cli(*words, "--max-risk", risks)
+        assert (code, out) == (2, "")
+        assert says in err
+    assert cli(*words, "--max-risk", "0.1", "-o", folder)[0] == 2

@@ -36,7 +36,7 @@ from statveil.theory.risk.one_dimensional import share_of, teeth
 from statveil.theory.risk.pieces import best_in_bins
 from statveil.theory.risk.polygon import polygon_risk
 
-__all__ = ["Joint", "Parts", "joint_risk", "parts_of"]
+__all__ = ["Joint", "Parts", "common_edges", "joint_risk", "parts_of"]
 
 _MOST_ENTRIES = 1_000_000
 """Pairs of a piece and a joint release that are told apart; beyond, chance counts as told."""
@@ -160,7 +160,7 @@ def _on_a_line(problem: Problem, mechanisms: Sequence[Mechanism]) -> Joint:
     found = [part for part in parts if part is not None]
     if len(found) < len(parts):
         return _all_told("one of the releases bins another parameter than the one that is uncertain", "upper bound")
-    edges = _common(found, axis)
+    edges = common_edges(found, axis)
     middle = 0.5 * (edges[:-1] + edges[1:])
     # beyond the range of a plan its first and last release stand
     places = [
@@ -172,7 +172,7 @@ def _on_a_line(problem: Problem, mechanisms: Sequence[Mechanism]) -> Joint:
     return _with_combs(problem, axis, edges, found, np.stack(spacing))
 
 
-def _common(parts: Sequence[Parts], axis: Axis) -> Array:
+def common_edges(parts: Sequence[Parts], axis: Axis) -> Array:
     """All edges inside the range, and its ends."""
     inner = np.concatenate([part.edges for part in parts])
     return np.unique(np.concatenate([[axis.low], inner[(inner > axis.low) & (inner < axis.high)], [axis.high]]))
@@ -183,6 +183,14 @@ def _refined(problem: Problem, parts: Sequence[Parts], edges: Array, places: Seq
 
     Two plans that draw do so with seeds of their own, or by the one chance of a common seed: the worse counts.
     """
+    if all(part.plain for part in parts):  # each joint release stands for one piece
+        (name,) = problem.box.free
+        middles = tuple((0.5 * (edges[:-1] + edges[1:])).tolist())
+        bins = Partition(parameter=name, edges=tuple(edges.tolist()), released=middles)
+        alone = tuple(((i, 1.0),) for i in range(len(middles)))
+        cells = Cells(parameter=name, edges=bins.edges, released=tuple(range(len(middles))), choices=alone)
+        why, certain = "all edges together cut the range", _certain_cells(problem, cells)
+        return Joint(risk=risk(problem, bins), why=why, certain=certain)
     drawn = sum(any(len(choice) > 1 for choice in part.choices) for part in parts)
     found = [_coupled(problem, parts, edges, places, shared) for shared in ((False, True) if drawn > 1 else (False,))]
     return max(found, key=lambda joint: joint.risk.value)

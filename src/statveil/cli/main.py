@@ -29,6 +29,7 @@ _COMMANDS = {
     "release": "one column of a table file, under a plan",
     "reproduce": "the paper's figures and tables, with one page that collects them",
     "simulate": "the best attacker played against a plan",
+    "tiers": "nested plans for audiences of rising trust",
     "verify": "a released table against its card",
 }
 

@@ -65,12 +65,13 @@ _PROBLEM = (
         "family once per parameter, as NAME=LO:HI, NAME=X (known), NAME~between(A,B,0.9), "
         "NAME=LO:HI~lipschitz(FLOOR,L) and so on.",
     ),
-    click.option("--secret", required=True, metavar="S", help=f"{', '.join(spellings()[:-1])}, or {spellings()[-1]}."),
+    click.option(
+        "--secret", metavar="S", help=f"What to hide (needed): {', '.join(spellings()[:-1])}, or {spellings()[-1]}."
+    ),
     click.option(
         "--tolerance",
-        required=True,
         metavar="E",
-        help="A guess within E, in the unit of the statistic or as a share (5%), is a hit.",
+        help="How close counts (needed): a guess within E, in the unit of the statistic or as a share (5%), is a hit.",
     ),
     click.option("--distance", metavar="D", help="w1 (default), or tv for discrete families."),
     click.option("--known", metavar="K", help='Public structure, as in "min=0,step=1,heaps=5,atoms=0".'),
@@ -104,6 +105,12 @@ def json_option(command: Command) -> Command:
 
 def problem_from(options: dict[str, Any]) -> Problem:
     """The problem that the options state; takes them out of ``options``."""
+    for needed in ("secret", "tolerance"):
+        if options[needed] is None:
+            context = click.get_current_context()
+            raise click.MissingParameter(
+                ctx=context, param=next(param for param in context.command.params if param.name == needed)
+            )
     name, shape = options.pop("family"), options.pop("shape")
     if name is not None and shape is not None:
         raise ProblemError(

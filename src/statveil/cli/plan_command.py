@@ -12,9 +12,10 @@ from statveil.cli.options import Once, grid_options, json_option, problem_from, 
 from statveil.cli.parsing import parse_amount, parse_number, parse_range
 from statveil.cli.progress import line_shown
 from statveil.cli.terminal import IN_PLACE, echo
-from statveil.errors import PlanFileError
+from statveil.errors import PlanFileError, ProblemError
 from statveil.plan_file import dump_plan, load_plan, save_plan
-from statveil.planning import METHODS, plan
+from statveil.planning import METHODS, Plan, plan
+from statveil.problem.problem import Problem
 from statveil.spoken import describe
 
 __all__ = ["command"]
@@ -29,6 +30,12 @@ __all__ = ["command"]
 @click.option("--method", default="auto", metavar="M", help=f"{', '.join(('auto', *METHODS))} (default: auto).")
 @click.option("--robust-to", metavar="LO:HI", help="The target holds for attackers of any tolerance from LO to HI.")
 @grid_options
+@click.option(
+    "--after",
+    multiple=True,
+    metavar="PLAN",
+    help="Plan of an earlier release of the same column, which states the problem: --max-risk is that of all together.",
+)
 @click.option("-o", "--output", metavar="FILE", help="Write the plan to this file.")
 @json_option
 def command(
@@ -40,14 +47,16 @@ def command(
     robust_to: str | None,
     grid: int | None,
     release: str,
+    after: tuple[str, ...],
     output: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Plan a release: exactly one of --max-risk, --max-distortion and --bin. No data is read."""
+    earlier = [load_plan(file) for file in after]
     with line_shown() as progress:
         made = plan(
-            problem_from(options),
+            _problem(options, earlier),
             max_risk=_number(max_risk, "the largest allowed risk"),
             max_distortion=None
             if max_distortion is None
@@ -58,6 +67,7 @@ def command(
             robust_to=None if robust_to is None else parse_range(robust_to),
             grid=grid,
             release=release,
+            after=earlier,
             progress=progress,
         )
     if output is not None:
@@ -70,6 +80,15 @@ def command(
     echo(describe(made))
     if output is not None:
         echo(f"Written to {output}.")
+
+
+def _problem(options: dict[str, Any], earlier: list[Plan]) -> Problem:
+    """What the options state, or the problem of an earlier release of the same column."""
+    if not earlier:
+        return problem_from(options)
+    if any(value not in (None, ()) for value in options.values()):
+        raise ProblemError("--after takes the problem of the earlier plan; give the target alone, such as --max-risk.")
+    return earlier[0].problem
 
 
 def _keep_other_files(output: str) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from statveil.composition import Composition, JointRisk
+from statveil.composition import Composition, JointRisk, Tiers
+from statveil.problem.wording import distortion_text
 from statveil.rounding import shown_up
 
-__all__ = ["describe_composition"]
+__all__ = ["describe_composition", "describe_tiers"]
 
 
 def describe_composition(found: Composition) -> str:
@@ -35,3 +36,14 @@ def _secret(each: JointRisk) -> list[str]:
     if each.certain is not None:
         lines.append(f"  certain     {shown_up(each.certain)}   for this share of the values one guess is sure to hit")
     return lines
+
+
+def describe_tiers(found: Tiers) -> str:
+    """One line for each audience, from the least trusted on."""
+    lines = ["Audiences from the least trusted on; whoever holds all releases up to one knows what that one tells."]
+    lines += [
+        f"  {i}. risk {shown_up(plan.risk)}, distortion {distortion_text(plan.problem, plan.distortion)}, "
+        f"{len(plan.mechanism.levels) if plan.mechanism.levels is not None else '?'} classes"
+        for i, plan in enumerate(found.plans, 1)
+    ]
+    return "\n".join(lines)
