@@ -22,6 +22,17 @@ def _density(name: str, args: list[float], low: float, high: float) -> Json:
 
 
 CASES: dict[str, Json] = {
+    "classes of beliefs on rays": {  # the steepest member was taken for the worst: 0.19922 for 0.20399
+        "family": {"name": "gaussian"},
+        "plan": {"max_distortion": 0.02199, "method": "interval"},
+        "prior": {
+            "mu": {"kind": "lipschitz", "low": 1.292, "high": 2.891, "floor": 0.0, "slope": 0.0607877},
+            "sigma": {"kind": "lipschitz", "low": 3.115, "high": 3.545, "floor": 1.6064847, "slope": 33.8512},
+        },
+        "secret": {"kind": "std"},
+        "tolerance": 0.004207,
+        "known": {"minimum": 1.287},
+    },
     "trimmed mean of a table of quantiles": {  # one rule of 400 points over the bends: 0.8922825 for 0.8922871
         "family": {
             "name": "shape",

@@ -396,3 +396,20 @@ def test_a_lipschitz_class_without_a_floor_is_planned_by_its_peak():
     # a density that rises by 8 per unit from 0 and holds mass 1 peaks below 4: tent of height h, base 2 h / 8
     assert plan.risk_kind == "upper bound"
     assert 4 * 0.0002 / plan.bin <= plan.risk <= 0.3
+
+
+@pytest.mark.parametrize("secret", [sv.Mean(), sv.Std(), sv.Quantile(0.9)], ids=lambda secret: secret.label)
+@pytest.mark.parametrize("sigma", [(3.0, 4.0), sv.Lipschitz(3.0, 4.0, floor=0.5, slope=2.0)], ids=["range", "class"])
+def test_a_class_of_beliefs_on_rays_is_refused_and_plain_ranges_are_not(secret, sigma):
+    """Along a ray the steepest member of a class is not the worst, and no bound of the class is known."""
+
+    def asked(mu):
+        known = sv.Structure(minimum=1.0)
+        return sv.Problem(
+            family=sv.Gaussian(), prior=sv.Box(mu=mu, sigma=sigma), secret=secret, tolerance=0.01, known=known
+        )
+
+    with pytest.raises(sv.ProblemError, match="no bound is known for a class of beliefs"):
+        sv.plan(asked(sv.Lipschitz(1.5, 3.0, floor=0.1, slope=0.2)), max_risk=0.3)
+    if sigma == (3.0, 4.0):
+        assert sv.plan(asked((1.5, 3.0)), max_risk=0.3).risk <= 0.3

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statveil.accounting.guarantee import Risk, accounted_distortion, accounted_risk
+from statveil.errors import ProblemError
 from statveil.mechanisms.scaling import Scaling
 from statveil.problem.location_scale import Form, LocationScale
 from statveil.problem.problem import Problem
@@ -38,6 +39,12 @@ def _view(problem: Problem, mechanism: Scaling, *, core: bool) -> tuple[Quarter,
 
 @accounted_risk.register
 def _(mechanism: Scaling, problem: Problem, eps: float, quick: bool) -> Risk:
+    if not all(axis.exact for axis in problem.box.axes.values()):
+        # the steepest member of a class is not the worst one here: along a ray both beliefs and the distance grow
+        raise ProblemError(
+            "no bound is known for a class of beliefs (lipschitz, slope) where the column is scaled about a bound and "
+            "two parameters are uncertain; state densities or plain ranges, or a known value for one of them."
+        )
     view, side = _view(problem, mechanism, core=True)
 
     def density(u: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray[np.float64]:
