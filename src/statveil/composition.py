@@ -18,6 +18,7 @@ from statveil.mechanisms.mechanism import Mechanism
 from statveil.numbers import number
 from statveil.planning import Plan, plan
 from statveil.problem.families.any_shape import AnyShape
+from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 from statveil.problem.tolerance import Relative
 from statveil.spoken import Spoken
@@ -246,6 +247,9 @@ def _of_secret(problem: Problem, plans: Sequence[Plan], told: str | None) -> Joi
             found = joint.Joint(risk=Risk(value=1.0, kind="upper bound"), why=why)
         else:
             found = joint.joint_risk(problem, known)
+        if not _same_ranges(problem, plans):
+            # a release tells that its prior holds: on one line that is counted, else it may tell all
+            found = joint.Joint(risk=Risk(value=1.0, kind="upper bound"), why="the priors have different ranges")
     blind = risk_without_release(problem)
     closeness = problem.closeness
     return JointRisk(
@@ -258,6 +262,16 @@ def _of_secret(problem: Problem, plans: Sequence[Plan], told: str | None) -> Joi
         certain=found.certain,
         why=found.why,
     )
+
+
+def _same_ranges(problem: Problem, plans: Sequence[Plan]) -> bool:
+    """Whether all priors have the ranges of this one, where that is not counted by the edges of one parameter."""
+    if not isinstance(problem.prior, Box) or (
+        len(problem.box.free) == 1 and all(axis.exact for axis in problem.box.axes.values())
+    ):
+        return True
+    ends = {name: (axis.low, axis.high) for name, axis in problem.box.axes.items()}
+    return all({name: (axis.low, axis.high) for name, axis in plan.problem.box.axes.items()} == ends for plan in plans)
 
 
 def _in_terms_of(problem: Problem, plan: Plan) -> Mechanism | None:

@@ -496,3 +496,30 @@ def test_tiers_tell_together_what_the_finest_tells(cli, tmp_path):
         assert (code, out) == (2, "")
         assert says in err
     assert cli(*words, "--max-risk", "0.1", "-o", folder)[0] == 2
+
+
+# --- priors of other ranges -------------------------------------------------------------------------
+@pytest.mark.parametrize("method", ["interval", "comb"])
+def test_a_release_tells_that_its_prior_holds(method):
+    """Given both releases the value lies where both priors allow it: a narrow one tells much by itself."""
+    wide = sv.plan(location(), max_risk=0.2, method=method)
+    narrow = sv.plan(location(prior=(40.0, 52.0)), max_risk=0.5)
+    found = sv.compose([wide, narrow])
+    values = 40 + 12 * (np.arange(NODES) + 0.5) / NODES
+    if method == "interval":
+        labels = [np.round(np.asarray(plan.mechanism.release({"mean": values})["mean"]), 9) for plan in (wide, narrow)]
+        keys = np.unique(np.stack(labels), axis=1, return_inverse=True)[1]
+        truth = sum(best_window(values[keys == k], np.full((keys == k).sum(), 1 / NODES), 2.0) for k in np.unique(keys))
+        for each in found.secrets:
+            assert truth - 5e-4 <= each.risk <= truth + 1e-3
+    else:
+        assert all(each.risk >= narrow.risk - 1e-9 for each in found.secrets)
+    apart = sv.plan(location(prior=(60.0, 90.0)), max_risk=0.5)
+    assert sv.compose([narrow, apart]).risk == 1
+
+
+def test_two_parameters_of_other_ranges_count_as_told():
+    first = sv.plan(gaussian(), max_risk=0.2)
+    other = replace(gaussian(), prior=sv.Box(mu=(0, 60), sigma=(1, 26)))
+    second = sv.plan(other, bin=first.bin, slope=first.mechanism.direction["mu"] / first.mechanism.direction["sigma"])
+    assert sv.compose([first, second]).risk == 1

@@ -161,21 +161,40 @@ def _on_a_line(problem: Problem, mechanisms: Sequence[Mechanism]) -> Joint:
     if len(found) < len(parts):
         return _all_told("one of the releases bins another parameter than the one that is uncertain", "upper bound")
     edges = common_edges(found, axis)
+    if len(edges) < 2:
+        return _all_told("no value has all of these releases: their priors do not meet", "upper bound")
     middle = 0.5 * (edges[:-1] + edges[1:])
-    # beyond the range of a plan its first and last release stand
     places = [
         np.clip(np.searchsorted(part.edges, middle, side="right") - 1, 0, len(part.choices) - 1) for part in found
     ]
     spacing = [part.spacing[place] for part, place in zip(found, places, strict=True)]
     if all(bool(np.isinf(each).all()) for each in spacing):
-        return _refined(problem, found, edges, places)
+        return _given(axis, edges, _refined(problem, found, edges, places))
     return _with_combs(problem, axis, edges, found, np.stack(spacing))
 
 
 def common_edges(parts: Sequence[Parts], axis: Axis) -> Array:
-    """All edges inside the range, and its ends."""
+    """All edges inside what all of the priors allow, and its ends: where one does not reach nothing was released."""
+    low = max([axis.low, *(float(part.edges[0]) for part in parts)])
+    high = min([axis.high, *(float(part.edges[-1]) for part in parts)])
+    slack = 1e-12 * axis.width  # a rounding error of a range is none
+    low = axis.low if low - axis.low <= slack else low
+    high = axis.high if axis.high - high <= slack else high
     inner = np.concatenate([part.edges for part in parts])
-    return np.unique(np.concatenate([[axis.low], inner[(inner > axis.low) & (inner < axis.high)], [axis.high]]))
+    ends = [low, high] if low < high else []
+    return np.unique(np.concatenate([inner[(inner > low) & (inner < high)], ends]))
+
+
+def _given(axis: Axis, edges: Array, found: Joint) -> Joint:
+    """Of what lies between the edges, where all of the releases can be: the others are known not to be there."""
+    mass = float(axis.cdf(edges[-1]) - axis.cdf(edges[0]))
+    if edges[0] == axis.low and edges[-1] == axis.high:
+        return found
+    if mass <= 1e-9:
+        return _all_told("hardly any value has all of these releases", "upper bound")
+    value = Risk(value=min(1.0, found.risk.value / mass), kind=found.risk.kind)
+    certain = None if found.certain is None else min(1.0, found.certain / mass)
+    return Joint(risk=value, why=found.why, certain=certain)
 
 
 def _refined(problem: Problem, parts: Sequence[Parts], edges: Array, places: Sequence[Index]) -> Joint:
@@ -274,14 +293,15 @@ def _with_combs(problem: Problem, axis: Axis, edges: Array, parts: Sequence[Part
     mass = np.diff(np.asarray(axis.cdf(edges), dtype=np.float64))
     caught = [float(mass[told].sum())]
     if axis.flat:
-        density = 1 / axis.width
+        density = 1 / axis.width  # of the whole prior, as the mass is
         held = np.where(whole, window, [0.0 if math.isinf(each) else teeth(window, each) * each for each in apart])
         caught += (np.minimum(size, held)[whole | comb] * density).tolist()
     else:
         caught += best_in_bins(axis, start[whole], start[whole] + size[whole], window).tolist() if whole.any() else []
         if comb.any():
             caught.append(best_in_classes(axis, start[comb], size[comb], apart[comb], window))
-    value = share_of(axis, axis.low, axis.high, math.fsum(caught), tails=0.0 if axis.flat else 2e-12)
+    low, high = float(edges[0]), float(edges[-1])
+    value = share_of(axis, low, high, math.fsum(caught), tails=0.0 if axis.flat else 2e-12)
     bound = not all(part.plain for part in parts)
     kind = "upper bound" if bound else "exact" if axis.flat else "numerical"
     short = comb & (size < 2 * apart)  # some of their points stand alone
@@ -290,7 +310,7 @@ def _with_combs(problem: Problem, axis: Axis, edges: Array, parts: Sequence[Part
     return Joint(
         risk=Risk(value=value, kind=kind),
         why="points that share all releases stand a common multiple of the spacings apart",
-        certain=min(1.0, float(mass[told].sum()) + alone),
+        certain=min(1.0, (float(mass[told].sum()) + alone) / float(axis.cdf(high) - axis.cdf(low))),
     )
 
 
