@@ -311,3 +311,20 @@ def test_a_shuffled_release_is_audited_with_its_record(tmp_path):
     assert not found.leaks
     with pytest.raises(sv.FileError, match="not the record of a release under this plan"):
         sv.audit(sv.plan(problem, max_risk=0.3), source, target, column="x", record=record, trials=200)
+
+
+def test_ages_up_to_97_have_no_natural_maximum_and_shares_up_to_1_have():
+    """What attackers are taken to know of bounds is what a release looks for."""
+    problem = sv.Problem(secret=sv.Mean(), prior=(20, 120), tolerance=2.0, known=sv.Structure(step=1))
+    rng = np.random.default_rng(3)
+    ages = np.append(np.clip(np.rint(rng.normal(48, 13, 1_200)), 18, 94), [95.0, 97.0])
+    plan = sv.plan(problem, max_risk=0.2)
+    found = sv.audit(plan, ages, sv.release(plan, ages, seed=1), trials=200, seed=2)
+    assert "maximum" not in found.assumed
+    assert not found.leaks
+    shares = rng.beta(2.0, 0.7, 600)
+    sure = sv.plan(sv.Problem(secret=sv.Mean(), prior=(0.2, 3.0), tolerance=0.02), max_risk=0.2)
+    released = sv.release(sure, shares, seed=1, accept=["bounds", "shape"])
+    told = sv.audit(sure, shares, released, trials=200, seed=2)
+    assert "maximum 1" in told.assumed
+    assert told.leaks

@@ -468,3 +468,25 @@ def test_rounding_is_done_last_and_said_on_the_card(digits):
         sv.release(
             planned(sv.Location(), {"mean": (0, 200)}, sv.Mean(), known=sv.Structure(step=1)), [1], round_digits=2
         )
+
+
+def test_a_quantile_that_is_a_declared_frequent_value_is_refused():
+    """Whoever knows the frequent values guesses one of them, and the prior says nothing of that."""
+    rng = np.random.default_rng(4)
+    column = np.where(rng.random(800) < 0.3, 90.0, rng.gamma(4.0, 12.0, 800))
+    problem = sv.Problem(
+        secret=sv.Quantile(0.8),
+        prior=(40, 200),
+        tolerance=4.0,
+        known=sv.Structure(minimum=0, atoms=(90.0,)),
+        shape="catalogue",
+    )
+    plan = sv.plan(problem, max_risk=0.3)
+    assert np.quantile(column, 0.8) == 90
+    with pytest.raises(sv.ColumnError, match="one of the frequent values that the plan declares") as refused:
+        sv.release(plan, column)
+    assert "90" not in str(refused.value)
+    assert len(sv.release(plan, column, accept=["atoms"])) == 800
+    other = np.where(rng.random(800) < 0.3, 90.0, rng.gamma(40.0, 3.5, 800))
+    assert np.quantile(other, 0.8) != 90
+    assert len(sv.release(plan, other)) == 800

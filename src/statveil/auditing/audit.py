@@ -27,9 +27,9 @@ from statveil.planning import Plan
 from statveil.problem.structure import Structure
 from statveil.problem.tolerance import Relative
 from statveil.spoken import Progress, Spoken
-from statveil.tables.blocks import Array
 from statveil.tables.record import read_record, shuffled_by
 from statveil.tables.shuffling import shuffled_order
+from statveil.tables.structure.bound_search import natural_bounds
 from statveil.tables.structure.copy_search import find_ties
 from statveil.tables.structure.findings import find_structure
 from statveil.tables.structure.link_search import find_links
@@ -321,26 +321,15 @@ def _assumed(plan: Plan, table: AuditTable, given: Structure | None) -> Structur
     values = table.column[np.isfinite(table.column)]
     found = {finding.name: finding.values for finding in find_structure(values[: 2**20], bits=table.bits)}
     parts = [plan.problem.known, given or Structure()]
-    # values that are never negative and come near 0: everyone knows that
-    from_zero = bool(len(values)) and 0 <= float(values.min()) <= 0.1 * float(values.mean())
-    minimum = next((part.minimum for part in reversed(parts) if part.minimum is not None), 0.0 if from_zero else None)
+    # what a release looks for too: that nothing lies below 0, or above 1 or 100, and why
+    low, high = natural_bounds(values[: 2**20])
+    minimum = next((part.minimum for part in reversed(parts) if part.minimum is not None), low)
     step = next((part.step for part in reversed(parts) if part.step is not None), (found.get("step") or (None,))[0])
-    maximum = next((part.maximum for part in reversed(parts) if part.maximum is not None), _natural_maximum(values))
+    maximum = next((part.maximum for part in reversed(parts) if part.maximum is not None), high)
     atoms = {atom for part in parts for atom in part.atoms} | set(found.get("atoms", ()))
     heaps = {heap for part in parts for heap in part.heaps} | set(found.get("heaps", ()))
     inside = {a for a in atoms if (minimum is None or a >= minimum) and (maximum is None or a <= maximum)}
     return Structure(minimum=minimum, maximum=maximum, step=step, atoms=tuple(inside), heaps=tuple(heaps))
-
-
-def _natural_maximum(values: Array) -> float | None:
-    """1 for shares and 100 for percentages: values from 0 that come near it and never go beyond."""
-    if len(values) < 10 or float(values.min()) < 0:
-        return None
-    top = float(values.max())
-    for natural in (1.0, 100.0):
-        if 0.95 * natural <= top <= natural and float(np.quantile(values, 0.5)) > 0.05 * natural:
-            return natural
-    return None
 
 
 def _in_words(knowledge: Knowledge) -> str:

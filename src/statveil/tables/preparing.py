@@ -153,6 +153,7 @@ def prepare(
         centre = plan.problem.secret.anchor.centre(measured) if spread else 0.0
         applied = _apply(plan, column, params, chosen)
         check_resolution(plan, column, measured, statistic, applied)
+        _check_not_an_atom(plan, column, statistic, accepted)
         if trial:
             found = verifier.undeclared_step()
         else:
@@ -264,6 +265,17 @@ def _few_rows(plan: Plan, rows: int) -> list[Finding]:
     what = plan.problem.secret.label
     says = f"with fewer than {needed} rows the {what} takes so few values that guesses hit more often."
     return [Finding(name="few-rows", values=(), flag="", says=says)]
+
+
+def _check_not_an_atom(plan: Plan, column: str, statistic: float, accepted: Collection[str]) -> None:
+    """Refuse a quantile that is one of the declared frequent values: everyone knows these, whatever the prior says."""
+    declared = plan.problem.known.atoms if plan.problem.secret.on_steps and "atoms" not in accepted else ()
+    if any(abs(statistic - atom) <= 1e-12 * max(1.0, abs(atom)) for atom in declared):
+        raise ColumnError(
+            f"the {plan.problem.secret.label} of column {column!r} is one of the frequent values that the plan "
+            "declares, and everyone knows these: a guess among them hits. Hide another statistic; or accept the leak: "
+            "--accept atoms."
+        )
 
 
 def _unnamed(rows: Beside) -> Beside:
