@@ -322,8 +322,8 @@ def report(results: list[Result]) -> list[str]:
             "",
             "## Audited",
             "",
-            f"{len(audited)} releases, every tenth: {verdicts}. What was called a leak was audited again, with other draws "
-            f"and up to {5 * AUDITED:,} tables: of so many audits at 99 % a few err.",
+            f"{len(audited)} releases, every tenth: {verdicts}. What was called a leak was audited again, with other "
+            f"draws and up to {5 * AUDITED:,} tables: of so many audits at 99 % a few err.",
             "",
         ]
         lines += ["| column | secret | mode | attacker | rate | lower end | verdict |", "|---|---|---|---|---|---|---|"]

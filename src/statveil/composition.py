@@ -283,9 +283,7 @@ def _in_terms_of(problem: Problem, plan: Plan) -> Mechanism | None:
         return None
     if family.parameter == other.parameter:
         return plan.mechanism
-    low, high = problem.box.axes[family.parameter].low, problem.box.axes[family.parameter].high
-    there = other.coordinate(family.value(problem.secret, {family.parameter: np.array([low, high])}))
-    parts = joint.parts_of(plan.mechanism, other.parameter, float(there.min()), float(there.max()))
+    parts = joint.parts_of(plan.mechanism, plan.problem)
     if parts is None or not np.isinf(parts.spacing).all():
         return None
     with np.errstate(over="ignore"):

@@ -523,3 +523,65 @@ def test_two_parameters_of_other_ranges_count_as_told():
     other = replace(gaussian(), prior=sv.Box(mu=(0, 60), sigma=(1, 26)))
     second = sv.plan(other, bin=first.bin, slope=first.mechanism.direction["mu"] / first.mechanism.direction["sigma"])
     assert sv.compose([first, second]).risk == 1
+
+
+# --- what an independent checker found --------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("family", "box"),
+    [
+        (sv.Uniform(), {"low": 0.0, "high": (10, 60)}),
+        (sv.Gaussian(), {"mu": (0, 100), "sigma": 5.0}),
+        (sv.Gaussian(), {"mu": 3.0, "sigma": (5, 60)}),
+        (sv.ShiftedExponential(), {"shift": 2.0, "scale": (5, 60)}),
+        (sv.Shape("lognorm(1)"), {"min": 0.0, "std": (5, 60)}),
+    ],
+    ids=["uniform", "sigma known", "mu known", "shifted", "shape"],
+)
+def test_combs_beside_a_known_parameter(family, box):
+    secret = sv.Std() if box.get("mu") == 3.0 or "std" in box else sv.Mean()
+    problem = sv.Problem(family=family, prior=sv.Box(box), secret=secret, tolerance=0.5)
+    plans = [sv.plan(problem, max_risk=0.3, method="comb"), sv.plan(problem, max_risk=0.25, method="interval")]
+    found = sv.compose(plans)
+    assert max(plan.risk for plan in plans) - 1e-7 <= found.risk < 1
+
+
+@pytest.mark.parametrize(("step", "tolerance"), [(None, 1.0), (None, 2.5), (None, 4.0), (1.0, 0.4), (1.0, 1.8)])
+def test_certain_values_of_combs(step, tolerance):
+    """Classes whose points all lie in one window, counted by drawn values."""
+    if step is None:
+        first = sv.plan(location(), max_risk=0.25, method="comb")
+        spacing = first.mechanism.bin_of({"mean": 50.0})["spacing"]
+        problem = location(tolerance)
+    else:
+        first = sv.plan(location(known=sv.Structure(step=step)), bin=7.0)
+        spacing, problem = step, location(tolerance, known=sv.Structure(step=step))
+    second = sv.plan(problem, bin=9.0)
+    found = next(e for e in sv.compose([first, second]).secrets if e.tolerance == tolerance)
+    hits = []
+    for here in np.random.default_rng(2).uniform(0, 100, 2_000):
+        points = here + spacing * np.arange(-math.floor(here / spacing), math.floor((100 - here) / spacing) + 1)
+        shared = np.ones(len(points), dtype=bool)
+        for plan in (first, second):
+            released = np.asarray(plan.mechanism.release({"mean": points})["mean"])
+            own = float(plan.mechanism.release({"mean": np.array([here])})["mean"][0])
+            shared &= np.abs(released - own) <= 1e-7
+        hits.append(np.ptp(points[shared]) <= 2 * tolerance * (1 + 1e-9))
+    rate = float(np.mean(hits))
+    assert found.certain == pytest.approx(rate, abs=0.01 + 4 * math.sqrt(max(rate * (1 - rate), 1e-4) / 2_000))
+
+
+@pytest.mark.parametrize("mode", ["unit", "smooth", "jitter"])
+def test_no_further_release_is_planned_where_rows_are_drawn(mode):
+    if mode == "unit":
+        problem = sv.Problem(family=sv.Poisson(), prior=sv.Box(rate=(2, 60)), secret=sv.Mean(), tolerance=0.5)
+        first = sv.plan(problem, max_risk=0.1, method="greedy", grid=60)
+    else:
+        low = 40.0 if mode == "jitter" else 10.0
+        known = sv.Structure(minimum=0, step=1)
+        problem = sv.Problem(secret=sv.Mean(), prior=(low, 100), tolerance=1, known=known)
+        first = sv.plan(problem, max_risk=0.2, method="interval")
+    assert first.mode == mode
+    with pytest.raises(sv.ProblemError, match="draws rows at random"):
+        sv.plan(problem, max_risk=0.5, after=[first])
+    with pytest.raises(sv.ProblemError, match="draws rows at random"):
+        sv.tiers(problem, max_risks=[0.2, 0.5])

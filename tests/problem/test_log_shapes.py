@@ -201,3 +201,8 @@ def test_the_audit_finds_what_the_plan_claims_and_no_more():
     rates = {finding.attacker: finding.rate for finding in found.findings}
     assert rates["bayes"] >= rates["prior"], "an attacker with the release is no worse than one without"
     assert not found.leaks
+
+
+def test_a_prior_that_was_meant_for_the_values_themselves_is_refused():
+    with pytest.raises(sv.ProblemError, match=r"natural logarithms: 4\.6 stands for 100"):
+        problem(log_median=(900.0, 1000.0))

@@ -103,18 +103,20 @@ def _added(problem: Problem, mechanisms: Sequence[Mechanism]) -> Joint:
 
 # --- one parameter --------------------------------------------------------------------------------
 @singledispatch
-def parts_of(mechanism: Mechanism, name: str, low: float, high: float) -> Parts | None:
-    """The pieces of a mechanism of one parameter; ``None`` where it has none."""
+def parts_of(mechanism: Mechanism, problem: Problem) -> Parts | None:
+    """The pieces of a mechanism on the line of a problem with one uncertain parameter; ``None`` where it has none."""
     return None
 
 
 @parts_of.register
-def _(mechanism: Partition, name: str, low: float, high: float) -> Parts | None:
+def _(mechanism: Partition, problem: Problem) -> Parts | None:
+    (name,) = problem.box.free
     return _plain(np.array(mechanism.edges)) if mechanism.parameter == name else None
 
 
 @parts_of.register
-def _(mechanism: Cells, name: str, low: float, high: float) -> Parts | None:
+def _(mechanism: Cells, problem: Problem) -> Parts | None:
+    (name,) = problem.box.free
     if mechanism.parameter != name:
         return None
     edges = np.array(mechanism.edges)
@@ -122,17 +124,21 @@ def _(mechanism: Cells, name: str, low: float, high: float) -> Parts | None:
 
 
 @parts_of.register
-def _(mechanism: Interval, name: str, low: float, high: float) -> Parts | None:
+def _(mechanism: Interval, problem: Problem) -> Parts | None:
+    (name,) = problem.box.free
     if not _own(mechanism.coordinate, name) or not _own(mechanism.direction, name):
         return None
     return _plain(mechanism.bins.edges(), np.inf if mechanism.step is None else mechanism.step)
 
 
 @parts_of.register
-def _(mechanism: Comb, name: str, low: float, high: float) -> Parts | None:
+def _(mechanism: Comb, problem: Problem) -> Parts | None:
+    (name,) = problem.box.free
     if not _own(mechanism.coordinate, name) or not _own(mechanism.direction, name):
         return None
-    back, ahead = (float(end) for end in mechanism.keep.extent({name: np.float64(low)}, {name: 1.0}))
+    low = problem.box.axes[name].low
+    here = {other: np.float64(axis.low) for other, axis in problem.box.axes.items()}  # known ones are where they are
+    back, ahead = (float(end) for end in mechanism.keep.extent(here, {name: 1.0}))
     start, length = low + back, ahead - back
     found = mechanism.layout(length)
     count, block, rest = int(found.count), float(found.block), float(found.rest)
@@ -156,7 +162,7 @@ def _plain(edges: Array, spacing: Array | float = np.inf) -> Parts:
 def _on_a_line(problem: Problem, mechanisms: Sequence[Mechanism]) -> Joint:
     (name,) = problem.box.free
     axis = problem.box.axes[name]
-    parts = [parts_of(mechanism, name, axis.low, axis.high) for mechanism in mechanisms]
+    parts = [parts_of(mechanism, problem) for mechanism in mechanisms]
     found = [part for part in parts if part is not None]
     if len(found) < len(parts):
         return _all_told("one of the releases bins another parameter than the one that is uncertain", "upper bound")
@@ -304,14 +310,28 @@ def _with_combs(problem: Problem, axis: Axis, edges: Array, parts: Sequence[Part
     value = share_of(axis, low, high, math.fsum(caught), tails=0.0 if axis.flat else 2e-12)
     bound = not all(part.plain for part in parts)
     kind = "upper bound" if bound else "exact" if axis.flat else "numerical"
-    short = comb & (size < 2 * apart)  # some of their points stand alone
-    alone = float(np.sum(axis.cdf(start[short] + apart[short]) - axis.cdf(start[short] + size[short] - apart[short])))
+    alone = math.fsum(
+        _sure(axis, float(at), float(length), float(step), window)
+        for at, length, step in zip(start[comb], size[comb], apart[comb], strict=True)
+    )
     alone += float(mass[whole & (size <= window)].sum())
     return Joint(
         risk=Risk(value=value, kind=kind),
         why="points that share all releases stand a common multiple of the spacings apart",
         certain=min(1.0, (float(mass[told].sum()) + alone) / float(axis.cdf(high) - axis.cdf(low))),
     )
+
+
+def _sure(axis: Axis, start: float, size: float, spacing: float, window: float) -> float:
+    """Mass of the classes of a comb whose teeth all lie in one window."""
+    short, held = math.floor(size / spacing * (1 + 1e-12)), teeth(window, spacing)
+    longer = max(0.0, size - short * spacing)
+    if short + (longer > 1e-9 * spacing) <= held:
+        return float(axis.cdf(start + size) - axis.cdf(start))
+    if short > held:
+        return 0.0
+    tooth = start + spacing * np.arange(short)  # the residues that have no tooth more
+    return float(np.sum(axis.cdf(tooth + spacing) - axis.cdf(tooth + longer)))
 
 
 def _together(spacing: Array, length: float) -> float:
@@ -343,7 +363,7 @@ def _certain_alone(problem: Problem, mechanisms: Sequence[Mechanism]) -> float |
         return None
     (name,) = problem.box.free
     axis = problem.box.axes[name]
-    part = parts_of(mechanisms[0], name, axis.low, axis.high)
+    part = parts_of(mechanisms[0], problem)
     if part is None or not axis.exact:
         return None
     return _on_a_line(problem, mechanisms).certain

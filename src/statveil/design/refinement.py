@@ -20,6 +20,7 @@ from statveil.design.treatment import treatment
 from statveil.errors import ProblemError, TargetError
 from statveil.mechanisms.mechanism import Mechanism
 from statveil.mechanisms.partition import Partition
+from statveil.modes.mode import mode_of
 from statveil.numeric import Array
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
@@ -45,7 +46,13 @@ def refine(problem: Problem, goal: Target, earlier: Sequence[Mechanism]) -> Choi
     if how.lattice is not None:
         raise ProblemError("the next release of a column on a known step is not planned for; release the same again.")
     (name,) = problem.box.free
-    parts = [parts_of(mechanism, name, found.axis.low, found.axis.high) for mechanism in earlier]
+    mode = mode_of(problem, how.kind, {name: 1.0})
+    if mode.random and not mode.of_model:
+        raise ProblemError(
+            f"the mode {mode.name!r} draws rows at random, and rows that are drawn for two releases tell which of them "
+            "were changed, whatever the bins are; release the same plan again, with the same record."
+        )
+    parts = [parts_of(mechanism, problem) for mechanism in earlier]
     plain = [part for part in parts if part is not None and part.plain and bool(np.isinf(part.spacing).all())]
     if len(plain) < len(parts) or found.ruler.position is None or found.ruler.at_position is None:
         raise ProblemError(

@@ -21,6 +21,9 @@ from statveil.problem.tolerance import Relative
 
 __all__ = ["LogShape"]
 
+_LARGEST = 500
+"""Of a logarithm: numbers end at about 709."""
+
 
 class LogShape(Shape):
     """Columns of positive values X = exp(loc + scale Z), where everyone knows the shape Z of the logarithm.
@@ -78,6 +81,12 @@ class LogShape(Shape):
     def stated_in(self, axes: Mapping[str, Any]) -> LogShape:
         found = super().stated_in(axes)
         assert isinstance(found, LogShape)
+        place = axes.get(found.parameters[0])
+        if place is not None and max(abs(place.low), abs(place.high)) > _LARGEST:
+            raise ProblemError(
+                f"the prior of {found.parameters[0]!r} is about natural logarithms: 4.6 stands for 100, and beyond "
+                f"{_LARGEST} no number has one. Got {place.low:g}:{place.high:g}."
+            )
         found.closeness = self.closeness
         return found
 
