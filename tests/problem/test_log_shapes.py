@@ -206,3 +206,15 @@ def test_the_audit_finds_what_the_plan_claims_and_no_more():
 def test_a_prior_that_was_meant_for_the_values_themselves_is_refused():
     with pytest.raises(sv.ProblemError, match=r"natural logarithms: 4\.6 stands for 100"):
         problem(log_median=(900.0, 1000.0))
+
+
+def test_the_median_is_hidden_here_and_still_elsewhere():
+    for family, box in (
+        (sv.LogShape("norm"), BOX),
+        (sv.Gaussian(), {"mu": (0, 10), "sigma": (1, 2)}),
+        (sv.Shape("t(3)"), {"median": (0, 10), "iqr": (1, 2)}),
+        (sv.Uniform(), {"low": (0, 1), "high": (2, 3)}),
+    ):
+        tolerance = sv.Relative(0.05) if isinstance(family, sv.LogShape) else 0.1
+        stated = sv.Problem(family=family, prior=sv.Box(box), secret=sv.Median(), tolerance=tolerance)
+        assert sv.plan(stated, max_risk=0.5).risk <= 0.5

@@ -21,6 +21,7 @@ from statveil.problem.tolerance import Relative
 
 __all__ = ["LogShape"]
 
+_HIDDEN = ("median", "quantile")
 _LARGEST = 500
 """Of a logarithm: numbers end at about 709."""
 
@@ -53,7 +54,7 @@ class LogShape(Shape):
 
     name: ClassVar[str] = "log-shape"
     doc: ClassVar[str] = "positive values whose logarithm has a public shape, written log-shape:norm"
-    secrets: ClassVar[tuple[str, ...]] = ("median", "quantile")
+    secrets: ClassVar[tuple[str, ...]] = ("quantile",)
     distances: ClassVar[tuple[str, ...]] = ("log-w1",)
     prefix: ClassVar[str] = "log_"
     redrawn: ClassVar[bool] = True
@@ -64,7 +65,7 @@ class LogShape(Shape):
         vars(self).update(minimum=0.0, maximum=None)
 
     def _secrets(self) -> tuple[str, ...]:
-        return "median", "quantile"
+        return ("quantile",)
 
     @classmethod
     def example(cls) -> LogShape:
@@ -105,7 +106,7 @@ class LogShape(Shape):
         return tolerance.in_logarithm
 
     def check_secret(self, secret: Secret) -> None:
-        if secret.kind not in self.secrets:
+        if secret.kind not in _HIDDEN:
             raise ProblemError(
                 f"of columns whose logarithm has a public shape a quantile can be hidden, such as quantile:0.95 or the "
                 f"median. Got {secret.label!r}; for the mean leave out the family and declare --known min=0."
@@ -132,7 +133,7 @@ class LogShape(Shape):
 
     def read(self, secret: Secret, numbers: ColumnNumbers) -> float:
         """A quantile of the logarithms is the logarithm of the quantile; their spread is taken by quartiles."""
-        if secret.kind in self.secrets:
+        if secret.kind in _HIDDEN:
             return float(self.coordinate(secret.of_column(numbers, self)))
         low, high = (float(self.coordinate(numbers.quantile(level))) for level in (0.25, 0.75))
         return high - low
