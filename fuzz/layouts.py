@@ -159,12 +159,12 @@ def parallel(plan: Json, beliefs: Mapping[str, Belief], tolerance: float) -> tup
     single = sum(free) == 1
     values = sorted(u_of(point) for point in corner)
     if single:
-        cuts = np.array([values[0]])
+        cuts, every = np.array([values[0]]), True
     else:
         # with a formula for each line, thousands of bends cost nothing
-        most = _MOST_BENDS if even and mechanism["kind"] == "comb" else 1500
+        most = _MOST_BENDS if even else 1500
         window = 2 * tolerance / abs(slope)
-        cuts = _bends(mechanism, _u_cuts(axes, u_of, values, d), values, span, window, most=most)
+        cuts, every = _bends(mechanism, _u_cuts(axes, u_of, values, d), values, span, window, most=most)
     clipped = cut and axes[0].high > axes[1].low
     lines = Lines(
         span=span,
@@ -178,6 +178,7 @@ def parallel(plan: Json, beliefs: Mapping[str, Belief], tolerance: float) -> tup
         mass=None if clipped or single else 1.0,
         below=below if len(bent) == 1 else None,
         crooked=mechanism["kind"] == "comb" and _blocks(mechanism, values, span) > _FEW_BLOCKS,
+        unseen=not every,
         caught=_caught(mechanism, 2 * tolerance / abs(slope))
         if even and mechanism["kind"] == "comb" and not mechanism.get("packed")
         else None,
@@ -263,8 +264,8 @@ def _bends(
     *,
     rays: bool = False,
     most: int = 1500,
-) -> Array:
-    """The cuts, and where pieces appear, vanish, or grow past a window: the integrand bends there.
+) -> tuple[Array, bool]:
+    """The cuts, and where pieces appear, vanish, or grow past a window: the integrand bends there; and whether all.
 
     Between corners the ends of parallel lines are linear in u, and so are the inverse ends of rays.
     """
@@ -290,7 +291,7 @@ def _bends(
                 share = (targets - values[0]) / (values[1] - values[0])
                 found.append(near[0] + (near[1] - near[0]) * share[(share > 0) & (share < 1)])
     every = np.unique(np.concatenate(found))
-    return every if len(every) < most else cuts
+    return (every, True) if len(every) < most else (cuts, False)
 
 
 def rays(plan: Json, beliefs: Mapping[str, Belief], tolerance: float) -> tuple[Lines, Any]:
@@ -347,11 +348,15 @@ def rays(plan: Json, beliefs: Mapping[str, Belief], tolerance: float) -> tuple[L
     problem = plan["problem"]
     rate = float((secret(family, problem["secret"], two) - secret(family, problem["secret"], one))[0])
     window = 2 * tolerance / abs(rate)
+    cuts, every = _bends(
+        mechanism, _u_cuts(axes, u_of, corners, np.array([1.0, 1.0])), corners, span, window, rays=True
+    )
     lines = Lines(
         span=span,
         density=density,
         knots=knots,
-        cuts=_bends(mechanism, _u_cuts(axes, u_of, corners, np.array([1.0, 1.0])), corners, span, window, rays=True),
+        cuts=cuts,
+        unseen=not every,
         window=window,
         pieces=lambda u, low, high: _bins(mechanism, low, high),
         flat=False,
@@ -391,7 +396,7 @@ def simplex(plan: Json, tolerance: float) -> tuple[Lines, Any]:
 
     comb = mechanism["kind"] == "comb"
     if comb:
-        edges = _bends(mechanism, edges, [0.0, 1.0], span, 2 * tolerance, most=_MOST_BENDS)
+        edges, _ = _bends(mechanism, edges, [0.0, 1.0], span, 2 * tolerance, most=_MOST_BENDS)
     lines = Lines(
         span=span,
         density=density,
