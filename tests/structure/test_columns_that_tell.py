@@ -183,6 +183,26 @@ def test_columns_that_know_ranks_alone_are_no_copies():
         assert np.ptp(moved) < 1e-9
 
 
+@pytest.mark.parametrize("rows", [20, 60, 100])
+@pytest.mark.parametrize("ties", [1, 5])
+def test_a_copy_with_a_few_ties_is_no_numbering_of_the_rows(rows, ties):
+    """Ties leave classes of one row and of two: nearly of one size, but named by the values and not in equal steps."""
+    rng = np.random.default_rng(rows + ties)
+    x = 100 + rng.normal(0, 7, rows)
+    x[:ties] = x[ties : 2 * ties]
+    with pytest.raises(sv.StructureError, match="'copy'"):
+        sv.release(PLAN, pl.DataFrame({"x": x, "copy": np.log(x).round(6)}), column="x", accept=("repeats", "atoms"))
+
+
+def test_classes_of_one_size_that_are_called_by_their_means_are_copies():
+    rng = np.random.default_rng(4)
+    x = rng.permutation(np.sort(100 + rng.normal(0, 7, 400)))
+    tenth = np.argsort(np.argsort(x)) // 40
+    means = np.array([x[tenth == i].mean() for i in range(10)])[tenth]
+    with pytest.raises(sv.StructureError, match="'mean'"):
+        sv.release(PLAN, pl.DataFrame({"x": x, "mean": means}), column="x")
+
+
 @pytest.mark.parametrize("mode", ["scale", "rank"])
 def test_other_maps_are_given_away_as_well(mode):
     rng = np.random.default_rng(5)
