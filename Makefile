@@ -25,6 +25,8 @@ demo: $(READY)  ## plan and release a small table, read it back, play the attack
 # a stretch of them and steals from the other at the end
 WORKERS := -n 2 --dist worksteal
 test test-slow test-faults test-oldest $(BY_STOREY): export OPENBLAS_NUM_THREADS := 1
+# a command that a test starts takes twice as long where Python may not keep what it compiled
+unexport PYTHONDONTWRITEBYTECODE
 
 test: $(READY) lint browser  ## lint, types, import directions, tests, doctests
 	$(BIN)/python -m pytest $(WORKERS)

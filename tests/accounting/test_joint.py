@@ -72,6 +72,11 @@ def best_window(secrets, mass, window, *, closed=False):
     return float((total[last] - total[:-1]).max())
 
 
+def one_number(labels):
+    """One number for each combination of labels (NumPy 2.0 alone gives `inverse` a second axis)."""
+    return np.unique(np.stack(labels), axis=1, return_inverse=True)[1].ravel()
+
+
 def spelled_out(problem, plans):
     """The joint risk by the posterior of every joint release, on a fine grid."""
     name, at, mass, secrets = nodes_of(problem)
@@ -326,7 +331,7 @@ def test_a_share_and_a_number_of_one_statistic():
     found = sv.compose(plans)
     values = 100 + 150 * (np.arange(NODES) + 0.5) / NODES
     labels = [np.round(np.asarray(plan.apply(value=values).secret), 6) for plan in plans]
-    keys = np.unique(np.stack(labels), axis=1, return_inverse=True)[1]
+    keys = one_number(labels)
     truth = {"absolute": 0.0, "relative": 0.0}
     for key in np.unique(keys):
         held = values[keys == key]
@@ -508,7 +513,7 @@ def test_a_release_tells_that_its_prior_holds(method):
     values = 40 + 12 * (np.arange(NODES) + 0.5) / NODES
     if method == "interval":
         labels = [np.round(np.asarray(plan.mechanism.release({"mean": values})["mean"]), 9) for plan in (wide, narrow)]
-        keys = np.unique(np.stack(labels), axis=1, return_inverse=True)[1]
+        keys = one_number(labels)
         truth = sum(best_window(values[keys == k], np.full((keys == k).sum(), 1 / NODES), 2.0) for k in np.unique(keys))
         for each in found.secrets:
             assert truth - 5e-4 <= each.risk <= truth + 1e-3
