@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from polars.exceptions import PolarsError
 
 from statveil.tables.blocks import Array
-from statveil.tables.structure.group_search import keys_of, numbers_in, order_of, read_in_full
+from statveil.tables.structure.group_search import joined, keys_of, numbers_in, order_of, read_in_full
 from statveil.tables.structure.text_forms import as_text, other_forms
 
 __all__ = ["EMPTY", "Alongside", "Around", "Gathering", "opaque", "sizes_of"]
@@ -83,8 +82,8 @@ class Alongside:
         groups: dict[str, NDArray[np.uint64]] = {}
         for name in kept[0][2] if kept else ():
             parts = [part[2][name] for part in kept]
-            joined = _joined(parts)
-            column = joined if complete else joined.gather(finite)
+            together = joined(parts)
+            column = together if complete else together[finite]
             found = numbers_in(column)
             numbers |= {name if not i else f"{name} (number {i + 1})": one for i, one in enumerate(found)}
             labels[name] = keys_of(column)
@@ -102,8 +101,8 @@ class Alongside:
             gap = column.is_null().to_numpy() | (column.dtype.is_float() & np.isnan(found[0]))
             labels[f"{name} {EMPTY}"] = gap.astype(np.uint64)
             if not complete:
-                groups[name] = keys_of(joined)
-                around[name] = order_of(joined)
+                groups[name] = keys_of(together)
+                around[name] = order_of(together)
         return cls(
             values=every[finite],
             numbers=numbers,
@@ -188,11 +187,3 @@ def sizes_of(name: str, keys: NDArray[np.generic]) -> dict[str, Array]:
 def _taken(part: _Part, chosen: NDArray[np.bool_]) -> _Part:
     inside = np.flatnonzero(chosen)
     return part[0][inside], part[1][inside], {name: column[inside] for name, column in part[2].items()}
-
-
-def _joined(parts: list[pl.Series]) -> pl.Series:
-    """One column: a text is read as a whole, since a few rows do not show which kind of date it is."""
-    try:
-        return pl.concat(parts) if len(parts) > 1 else parts[0]
-    except (PolarsError, TypeError):
-        return pl.Series([repr(value) for part in parts for value in part.to_list()])
