@@ -1,6 +1,6 @@
 """How many real columns can be released, without a family and without accepting a leak.
 
-Usage: python docs/coverage.py FOLDER [--audit] [--fresh] [--minutes M], where FOLDER holds the unpacked packages of
+Usage: python docs/coverage.py FOLDER [--audit] [--fresh] [--minutes M] [--secret NAME], where FOLDER holds the unpacked packages of
 docs/coverage_columns.py (``make coverage`` fetches them). Each column is inspected, planned with exactly what
 ``inspect`` proposes to declare, and released: its mean, its 0.9-quantile and its standard deviation, with a tolerance
 of 5 % of the statistic and of 5 % of the prior's middle. What a refusal says is done: ``--shape catalogue`` added where
@@ -13,7 +13,7 @@ range of four standard deviations. A relative tolerance is asked for where the p
 
 Results are kept line by line in FOLDER/results.jsonl, and a run that was stopped goes on from there if the sources are
 the same. ``--audit`` plays the attacker against every tenth release (it takes long). The result goes into
-docs/coverage.md.
+docs/coverage.md, but for that of one secret alone (``--secret``), which is only printed.
 """
 
 from __future__ import annotations
@@ -103,15 +103,15 @@ def _two_digits(number: float) -> float:
     return float(f"{number:.1e}")
 
 
-def results_of(column: Column, number: int, audit: bool) -> Iterator[Result]:
-    """What became of each secret and tolerance of one column."""
+def results_of(column: Column, number: int, audit: bool, only: str | None = None) -> Iterator[Result]:
+    """What became of each secret and tolerance of one column, or of one secret alone."""
     key = {"table": column.table, "column": column.name}
     values = column.values.astype(np.float64)
     try:
         seen = sv.inspect(column.values).columns[0]
         known = parse_known(seen.known or None)
     except sv.StatveilError as error:
-        for secret in SECRETS:
+        for secret in SECRETS if only is None else (only,):
             for kind in KINDS:
                 yield {**key, "secret": secret, "kind": kind, "known": "", "by": "inspect", "why": str(error)}
         return
@@ -119,6 +119,8 @@ def results_of(column: Column, number: int, audit: bool) -> Iterator[Result]:
     rng = np.random.default_rng(int(hashlib.sha256(f"{column.table} {column.name}".encode()).hexdigest()[:12], 16))
     for index, secret in enumerate(SECRETS):
         low, high = prior_for(secret, values, known, 0.1 + 0.8 * float(rng.random()))
+        if only not in (None, secret):
+            continue
         for kind in KINDS:
             if kind == "relative" and low <= 0:
                 continue
@@ -205,9 +207,9 @@ def sources() -> str:
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
-def run(folder: Path, *, audit: bool, fresh: bool, minutes: float) -> list[Result]:
+def run(folder: Path, *, audit: bool, fresh: bool, minutes: float, only: str | None = None) -> list[Result]:
     """All results, those of an earlier run of the same sources among them."""
-    path, mark = folder / "results.jsonl", {"sources": sources(), "audit": audit}
+    path, mark = folder / f"results{'.one' if only else ''}.jsonl", {"sources": sources(), "audit": audit, "only": only}
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() and not fresh else []
     kept = [json.loads(line) for line in lines[1:]] if lines and json.loads(lines[0]) == mark else []
     done = {(one["table"], one["column"]) for one in kept}
@@ -223,11 +225,12 @@ def run(folder: Path, *, audit: bool, fresh: bool, minutes: float) -> list[Resul
             rows: list[Result] = []
             try:
                 with within(PER_COLUMN * (10 if audit else 1)):
-                    rows.extend(results_of(column, number, audit))
+                    rows.extend(results_of(column, number, audit, only))
             except TooLongError:
                 have = {(row["secret"], row["kind"]) for row in rows}
                 key = {"table": column.table, "column": column.name, "known": "", "by": "time", "why": "took too long"}
-                rows += [{**key, "secret": s, "kind": k} for s in SECRETS for k in KINDS if (s, k) not in have]
+                asked = SECRETS if only is None else (only,)
+                rows += [{**key, "secret": s, "kind": k} for s in asked for k in KINDS if (s, k) not in have]
             file.write("".join(json.dumps(row) + "\n" for row in rows))
             file.flush()
             kept += rows
@@ -274,7 +277,7 @@ def report(results: list[Result]) -> list[str]:
         "| secret | tolerance | released | by mode | W1 realised / stated, median |",
         "|---|---|---|---|---|",
     ]
-    for secret in SECRETS:
+    for secret in dict.fromkeys(one["secret"] for one in results):
         for kind in KINDS:
             these = [one for one in results if one["secret"] == secret and one["kind"] == kind]
             out = [one for one in these if "by" not in one]
@@ -341,11 +344,15 @@ def main() -> None:
     parser.add_argument("--audit", action="store_true")
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--minutes", type=float, default=120)
+    parser.add_argument("--secret", choices=SECRETS)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    results = run(options.folder, audit=options.audit, fresh=options.fresh, minutes=options.minutes)
+    results = run(
+        options.folder, audit=options.audit, fresh=options.fresh, minutes=options.minutes, only=options.secret
+    )
     lines = report(results)
-    (HERE / "coverage.md").write_text("\n".join(lines), encoding="utf-8")
+    if options.secret is None:
+        (HERE / "coverage.md").write_text("\n".join(lines), encoding="utf-8")
     print("\n".join(lines))
 
 

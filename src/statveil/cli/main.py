@@ -94,6 +94,10 @@ def run() -> NoReturn:
     from statveil.errors import StatveilError
 
     _check_streams()
+    if "OMP_NUM_THREADS" not in os.environ:
+        # before NumPy is loaded: its products are small, and threads that wait for the next one spin meanwhile, which
+        # took more time than reading the table
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     IN_PLACE.clear()
     try:
         try:

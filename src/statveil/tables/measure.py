@@ -81,7 +81,8 @@ def measure(
         with np.errstate(over="ignore", invalid="ignore"):
             total = float(values.sum())
             offset = np.subtract(values, total / len(values), out=room[: len(values)])
-            squares.append(float(np.dot(offset, offset)))
+            # not by a dot product: its last bits, and idle threads that spin, depend on how many cores there are
+            squares.append(float(np.square(offset, out=offset).sum()))
         counts.append(len(values))
         sums.append(total)
         low, high = min(low, float(values.min())), max(high, float(values.max()))

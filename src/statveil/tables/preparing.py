@@ -19,6 +19,7 @@ from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.change import measure_change
 from statveil.tables.estimate import estimate, measured_for, own_statistic, shares_of
+from statveil.tables.first_pass import FirstBeside
 from statveil.tables.maps.build import Job, build_map
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.maps.sampling import Counts
@@ -26,11 +27,11 @@ from statveil.tables.measure import Measured
 from statveil.tables.outside import outside
 from statveil.tables.resolution import check_resolution
 from statveil.tables.series import ColumnType
-from statveil.tables.structure.exchangeable import find_groups, find_order
+from statveil.tables.structure.exchangeable import find_groups, find_order, parts_rows
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import Beside, Others
 from statveil.tables.structure.order_search import Order
-from statveil.tables.structure.telling import MOST_COLUMNS, find_copies
+from statveil.tables.structure.telling import MOST_COLUMNS, Copies
 from statveil.tables.verification import Verifier, bounds_of, check_accepted, refuse_undeclared
 
 __all__ = ["Prepared", "column_labels", "count_categories", "new_seed", "prepare", "valid_digits"]
@@ -100,34 +101,28 @@ def prepare(
     chosen = seed if seed is not None else new_seed() if secret_seed is None else secret_seed
     labels = column_labels(plan, column, type)
 
-    def blocks() -> Iterator[Array]:
-        return read(labels)
-
-    order = Order(categories=labels is not None)
     mode = plan.release_mode
+    # these searches take time, so what is accepted anyway is not looked for
+    looked = beside is not None and not trial and "copies" not in accepted
+    copies = Copies(categories=labels is not None, values_show=mode.structure_shows) if looked else None
+
+    def pass_beside() -> Beside:
+        return iter(()) if beside is None else _unnamed(beside(labels))
+
+    blocks = FirstBeside(lambda: read(labels), pass_beside, copies)
+    order = Order(categories=labels is not None)
     rows_drawn = mode.random
 
     def related(statistics: tuple[float, ...]) -> list[Finding]:
         """Whether the order of the rows or another column tells the values, or a cell one of these numbers."""
-        # these searches take time, so what is accepted anyway is not looked for
-        looked = beside is not None and "copies" not in accepted
-        copies = (
-            find_copies(
-                _unnamed(beside(labels)),
-                categories=labels is not None,
-                values_show=mode.structure_shows,
-                statistics=statistics,
-            )
-            if looked and beside is not None
-            else []
-        )
+        told = [] if copies is None else copies.found(statistics)
         if not rows_drawn:
-            return copies
+            return told
         in_order = [] if shuffled or "order" in accepted else find_order(mode, order)
-        rows = None if beside is None or "groups" in accepted else _unnamed(beside(labels))
+        unseen = beside is None or "groups" in accepted or not parts_rows(mode, order)
         # too many columns are refused by then, and are not gone through for another reason to refuse them
         most = MOST_COLUMNS if looked else None
-        return [*copies, *in_order, *([] if rows is None else _groups(plan, order, rows, most, shuffled=shuffled))]
+        return [*told, *in_order, *([] if unseen else _groups(plan, order, pass_beside(), most, shuffled=shuffled))]
 
     counts: Counts | None = None
     if labels is not None:

@@ -93,7 +93,8 @@ class Source(ABC):
     ) -> Iterator[tuple[Array, Mapping[str, pl.Series]]]:
         """The column as :meth:`blocks` gives it, in pieces of any length, with the same rows of all other columns.
 
-        The others are only looked at: in their own types, or as text.
+        The others are only looked at: in their own types, or as text. A pass to the end counts the rows, as one of
+        :meth:`blocks` does, since a release measures the column in either.
         """
 
     def find(self, column: Any) -> Any:

@@ -157,6 +157,7 @@ class CsvFile(TableFile):
             done += len(values)
             if progress:
                 progress(len(values))
+        self.rows = done
 
     def _values(self, text: pl.Series, column: str, done: int, labels: Sequence[str] | None) -> Array:
         """The rows as a map sees them."""

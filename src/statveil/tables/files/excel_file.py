@@ -153,6 +153,7 @@ class ExcelFile(TableFile):
             done += len(block)
             if progress:
                 progress(len(block))
+        self.rows = done
 
     def _check(self, column: str, labels: Sequence[str] | None) -> None:
         """An error unless the column can be read as asked."""

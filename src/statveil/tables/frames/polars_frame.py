@@ -105,13 +105,19 @@ class PolarsLazyFrame(Frame):
         return column_type(self.native.collect_schema()[column])
 
     def values(self, column: Any, labels: Sequence[str] | None) -> Iterator[Array]:
+        return (values for values, _ in self._steady(self.native.select(self._nth(column)), column, labels))
+
+    def _steady(
+        self, query: pl.LazyFrame, column: Any, labels: Sequence[str] | None
+    ) -> Iterator[tuple[Array, pl.DataFrame]]:
+        """The column's blocks with the rows they stand in; an error where they are not those of an earlier pass."""
         if self._checked != (column, labels):
             self._checked, self._checks = (column, labels), []
         checks = []
-        for rows in frame_blocks(self.native.select(self._nth(column))):
+        for rows in frame_blocks(query):
             values = read_rows(rows[column], labels)
             checks.append(crc32(values.tobytes()))
-            yield values
+            yield values, rows
         if self._checks and checks != self._checks:
             raise self._unsteady()
         self._checks = checks
@@ -119,10 +125,13 @@ class PolarsLazyFrame(Frame):
     def beside(
         self, column: Any, *, labels: Sequence[str] | None = None, progress: Progress | None = None
     ) -> Iterator[tuple[Array, Mapping[str, pl.Series]]]:
-        for rows in frame_blocks(self.native):
-            yield read_rows(rows[column], labels), {one.name: one for one in rows.get_columns() if one.name != column}
+        done = 0
+        for values, rows in self._steady(self.native, column, labels):
+            yield values, {one.name: one for one in rows.get_columns() if one.name != column}
+            done += len(rows)
             if progress:
                 progress(len(rows))
+        self.rows = done
 
     def released(
         self,

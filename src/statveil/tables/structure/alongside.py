@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from polars.exceptions import PolarsError
 
 from statveil.tables.blocks import Array
-from statveil.tables.structure.group_search import Beside, keys_of, numbers_in, order_of, read_in_full
+from statveil.tables.structure.group_search import joined, keys_of, numbers_in, order_of, read_in_full
 from statveil.tables.structure.text_forms import as_text, other_forms
 
-__all__ = ["EMPTY", "Alongside", "Around", "opaque", "sizes_of"]
+__all__ = ["EMPTY", "Alongside", "Around", "Gathering", "opaque", "sizes_of"]
 
 _Part = tuple[NDArray[np.int64], Array, dict[str, pl.Series]]
 
@@ -68,25 +68,8 @@ class Alongside:
     whole: bool
 
     @classmethod
-    def of(cls, rows: Beside) -> Alongside:
-        """From a pass over the table: all of it, or every second, fourth, ... piece of neighbours."""
-        stride, start, gaps = 1, 0, True
-        kept: list[_Part] = []
-        for block, others in rows:
-            number = np.arange(start, start + len(block))
-            start += len(block)
-            inside = np.flatnonzero((gaps | np.isfinite(block)) & (number // _PIECE % stride == 0))
-            kept.append((number[inside], block[inside], {name: part.gather(inside) for name, part in others.items()}))
-            if gaps and sum(len(part[0]) for part in kept) > _MOST_GAPS:  # hardly any row has a value
-                gaps = False
-                kept = [_taken(part, np.isfinite(part[1])) for part in kept]
-            while sum(np.count_nonzero(np.isfinite(part[1])) for part in kept) > _MOST:
-                stride *= 2
-                kept = [_taken(part, part[0] // _PIECE % stride == 0) for part in kept]
-        return cls._from(kept, stride=stride, whole=stride == 1 and gaps)
-
-    @classmethod
-    def _from(cls, kept: list[_Part], *, stride: int, whole: bool) -> Alongside:
+    def of(cls, kept: list[_Part], *, stride: int, whole: bool) -> Alongside:
+        """From rows with their numbers, of every so many pieces; ``whole`` if none was left out."""
         number = np.concatenate([part[0] for part in kept]) if kept else np.zeros(0, np.int64)
         every = np.concatenate([part[1] for part in kept]) if kept else np.zeros(0)
         finite = np.flatnonzero(np.isfinite(every))
@@ -99,8 +82,8 @@ class Alongside:
         groups: dict[str, NDArray[np.uint64]] = {}
         for name in kept[0][2] if kept else ():
             parts = [part[2][name] for part in kept]
-            joined = _joined(parts)
-            column = joined if complete else joined.gather(finite)
+            together = joined(parts)
+            column = together if complete else together[finite]
             found = numbers_in(column)
             numbers |= {name if not i else f"{name} (number {i + 1})": one for i, one in enumerate(found)}
             labels[name] = keys_of(column)
@@ -118,8 +101,8 @@ class Alongside:
             gap = column.is_null().to_numpy() | (column.dtype.is_float() & np.isnan(found[0]))
             labels[f"{name} {EMPTY}"] = gap.astype(np.uint64)
             if not complete:
-                groups[name] = keys_of(joined)
-                around[name] = order_of(joined)
+                groups[name] = keys_of(together)
+                around[name] = order_of(together)
         return cls(
             values=every[finite],
             numbers=numbers,
@@ -135,6 +118,55 @@ class Alongside:
             ),
             whole=whole,
         )
+
+
+class Gathering:
+    """A pass over the table, of which all rows are kept, or every second, fourth, ... piece of neighbours."""
+
+    def __init__(self) -> None:
+        self._stride, self._start, self._gaps = 1, 0, True
+        self._kept: list[_Part] = []
+        self._rows = self._finite = 0  # of what is kept
+
+    def add(self, block: Array, others: Mapping[str, pl.Series]) -> None:
+        """Take in the next rows of the column and of all others."""
+        start, self._start = self._start, self._start + len(block)
+        inside = self._inside(block, start)
+        if not len(inside) and self._kept:
+            return
+        whole = len(inside) == len(block)
+        self._kept.append(
+            (start + inside, block[inside], {n: one if whole else one[inside] for n, one in others.items()})
+        )
+        self._count(self._kept[-1])
+        if self._gaps and self._rows > _MOST_GAPS:  # hardly any row has a value
+            self._gaps = False
+            self._keep(lambda part: np.isfinite(part[1]))
+        while self._finite > _MOST:
+            self._stride *= 2
+            self._keep(lambda part: part[0] // _PIECE % self._stride == 0)
+
+    def done(self) -> Alongside:
+        """What was kept, read as columns."""
+        return Alongside.of(self._kept, stride=self._stride, whole=self._stride == 1 and self._gaps)
+
+    def _inside(self, block: Array, start: int) -> NDArray[np.int64]:
+        """Which rows are kept: only these are looked at, as most pieces of a long table hold none."""
+        stop, first = start + len(block), start // _PIECE
+        pieces = np.arange(first + -first % self._stride, -(-stop // _PIECE), self._stride)
+        rows = (pieces[:, None] * _PIECE + np.arange(_PIECE)).ravel()
+        inside = rows[(rows >= start) & (rows < stop)] - start
+        return inside if self._gaps else inside[np.isfinite(block[inside])]
+
+    def _keep(self, chosen: Callable[[_Part], NDArray[np.bool_]]) -> None:
+        parts, self._rows, self._finite = [_taken(part, chosen(part)) for part in self._kept], 0, 0
+        self._kept = [part for number, part in enumerate(parts) if not number or len(part[0])]
+        for part in self._kept:
+            self._count(part)
+
+    def _count(self, part: _Part) -> None:
+        self._rows += len(part[0])
+        self._finite += int(np.count_nonzero(np.isfinite(part[1])))
 
 
 def opaque(dtype: pl.DataType) -> bool:
@@ -154,12 +186,4 @@ def sizes_of(name: str, keys: NDArray[np.generic]) -> dict[str, Array]:
 
 def _taken(part: _Part, chosen: NDArray[np.bool_]) -> _Part:
     inside = np.flatnonzero(chosen)
-    return part[0][inside], part[1][inside], {name: column.gather(inside) for name, column in part[2].items()}
-
-
-def _joined(parts: list[pl.Series]) -> pl.Series:
-    """One column: a text is read as a whole, since a few rows do not show which kind of date it is."""
-    try:
-        return pl.concat(parts) if len(parts) > 1 else parts[0]
-    except (PolarsError, TypeError):
-        return pl.Series([repr(value) for part in parts for value in part.to_list()])
+    return part[0][inside], part[1][inside], {name: column[inside] for name, column in part[2].items()}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from statveil.tables.structure.group_search import Beside, order_of
+from statveil.tables.structure.group_search import order_of
 
 __all__ = ["Cells"]
 
@@ -21,33 +22,36 @@ class Cells:
 
     def __init__(self) -> None:
         self._held: dict[str, set[float]] = {}
+        self._read: dict[str, set[Any]] = {}  # as they stand in the table: none is read twice
         self._filled: dict[str, int] = {}
         self._many: set[str] = set()
 
-    def watched(self, rows: Beside) -> Beside:
-        """The same pass over the table, looked at on its way."""
-        for values, others in rows:
-            for name, column in others.items():
-                if name not in self._many:
-                    self._add(name, column)
-            yield values, others
+    def add(self, others: Mapping[str, pl.Series]) -> None:
+        """Take in the next rows of the other columns."""
+        for name, column in others.items():
+            if name not in self._many:
+                self._add(name, column)
 
     def _add(self, name: str, column: pl.Series) -> None:
         try:
-            known = (column.fill_nan(None) if column.dtype.is_float() else column).drop_nulls()
+            if column.dtype.is_nested():
+                raise TypeError
+            known = column.fill_nan(None) if column.dtype.is_float() else column
+            known = known.drop_nulls() if known.null_count() else known
             if not len(known):
                 return
             few = known if known.head(64).n_unique() > _MOST else known.unique()
         except (PolarsError, PanicException, TypeError):  # lists, objects: they are refused as such
             self._many.add(name)
             return
-        held = self._held.setdefault(name, set())
-        if len(few) <= _MOST:
+        held, read = self._held.setdefault(name, set()), self._read.setdefault(name, set())
+        if len(few) <= _MOST and not read.issuperset(values := few.to_list()):
             held.update(number for number in order_of(few).tolist() if number == number)
+            read.update(values)
         self._filled[name] = self._filled.get(name, 0) + len(known)
         if len(few) > _MOST or len(held) > _MOST:
             self._many.add(name)
-            del self._held[name]
+            del self._held[name], self._read[name]
 
     def holding(self, statistics: Collection[float]) -> Iterator[str]:
         """Columns that hold one of some numbers, exactly or rounded to a few digits."""

@@ -23,7 +23,7 @@ from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import Others, Told
 from statveil.tables.structure.order_search import Order
 
-__all__ = ["find_groups", "find_order"]
+__all__ = ["find_groups", "find_order", "parts_rows"]
 
 _EVIDENCE = 0.5
 _ORDER_SHARE = 0.01  # of changed rows among neighbours: below it a million rows are related, but no row sticks out
@@ -32,10 +32,15 @@ _EQUAL_SHARE, _EQUAL_ROWS = 0.05, 30  # rows in groups of one value, beyond chan
 # since thirty rows that are known to have had one label show which part of that label was changed
 
 
+def parts_rows(mode: Mode, order: Order) -> bool:
+    """Whether anything is drawn row by row: a map that parts equal rows draws nothing where there are none."""
+    return not mode.parts_equals or _least(order.values, order.rows) < math.inf
+
+
 def find_order(mode: Mode, order: Order) -> list[Finding]:
     """A finding where the order of the rows tells so much that the release would not hide the rest."""
-    share = order.share()
     least = _least(order.values, order.rows) if mode.parts_equals else _ORDER_SHARE
+    share = order.share() if least < math.inf else 0.0
     if not share or share < least:
         return []
     says = (

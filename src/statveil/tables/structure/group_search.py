@@ -17,7 +17,7 @@ from statveil.tables.blocks import Array
 from statveil.tables.structure.relation import Keys, alike_in_groups, equal_in_groups, scores_of, told_by_order
 from statveil.tables.structure.text_forms import as_text, leading_bytes
 
-__all__ = ["Beside", "Others", "Told", "keys_of", "numbers_in", "order_of", "read_in_full"]
+__all__ = ["Beside", "Others", "Told", "joined", "keys_of", "numbers_in", "order_of", "read_in_full"]
 
 Beside = Iterator[tuple[Array, Mapping[str, pl.Series]]]
 """A pass over the column together with the same rows of all others, in pieces of any length."""
@@ -33,6 +33,7 @@ _WORDS = {
     "last": r"[\p{L}\p{N}][^\p{L}\p{N}]+([\p{L}\p{N}]+)[^\p{L}\p{N}]*$",
 }
 _RISES = 0.98  # share of the steps from row to row that go one way
+_FEW = 256  # different texts
 _IN_TEXT = 4  # numbers of a longer text that are read
 _TIMES = (
     "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S%.fZ", "%Y-%m-%d",
@@ -71,11 +72,12 @@ class Others:
         finite = np.flatnonzero(np.isfinite(values))
         most = max(_LEAST_KEPT, min(_KEPT, _ALL_COLUMNS // max(len(others), 1)))
         numbers = np.arange(self._rows, self._rows + len(values), dtype=np.uint64) * _GOLDEN
+        rows, known = _mixed(numbers[finite]), values[finite]
         for name, column in _with_forms(others, categories=self._categories):
-            keys, order = keys_of(column)[finite], order_of(column)[finite]
+            keys = keys_of(column)[finite]
             groups, single = self._columns.setdefault(name, (_Kept(most), _Kept(most)))
-            groups.add(_mixed(keys), keys, order, values[finite])
-            single.add(_mixed(numbers[finite]), keys, order, values[finite], _sorted_as(column, finite))
+            groups.add(_mixed(keys), keys, known)
+            single.add(rows, keys, known, column, finite)
         self._rows += len(values)
 
     def told(self, *, least: float, equal: float | None) -> list[Told]:
@@ -91,7 +93,7 @@ class Others:
     def _one(self, name: str, groups: _Kept, single: _Kept, level: float, least: float, equal: float | None) -> Told:
         samples = [groups.rows()] if groups.whole and single.whole else [groups.rows(), single.rows()]
         share = same = 0.0
-        for keys, _, values in samples:
+        for keys, values in samples:
             number, counts = np.unique(keys, return_inverse=True, return_counts=True)[1:]
             shared = counts[number] > 1
             _, group = np.unique(number[shared], return_inverse=True)
@@ -99,10 +101,11 @@ class Others:
             share = max(share, alike_in_groups(scores, group, level=level / 2, least=least))
             if equal is not None:
                 same = max(same, equal_in_groups(values[shared], group, least=equal))
+        orders = self._orders(single)
         if self._categories and equal is not None:
-            runs = max(_run(*one, level / 4) for one in self._orders(single))
+            runs = max(_run(*one, level / 4) for one in orders)
             same = max(same, runs if runs >= equal else 0.0)
-        in_order = max(self._in_order(*one, level / 4) for one in self._orders(single))
+        in_order = max(self._in_order(*one, level / 4) for one in orders)
         share = max(share, in_order if in_order >= least else 0.0)
         return Told(name=name, share=share, equal=same)
 
@@ -118,11 +121,12 @@ class Others:
 
     def _orders(self, single: _Kept) -> list[tuple[Array, Array]]:
         """The orders that a column puts the rows in, by its numbers and by its text, each with the rows' values."""
-        _, order, values = single.rows()
-        text = single.sorted_as()
+        _, values = single.rows()
+        column = single.column()
+        order, text = order_of(column), as_text(column)
         if text is None:
             return [(order, values)]
-        by_text = np.unique(text, return_inverse=True)[1].astype(np.float64)
+        by_text = np.unique(leading_bytes(text), return_inverse=True)[1].astype(np.float64)
         return [(order, values), (by_text, values)]
 
     def restoring(self) -> list[str]:
@@ -139,36 +143,44 @@ class _Kept:
 
     def __init__(self, most: int) -> None:
         self._most, self._shift, self._held = most, 0, 0
-        self._parts: list[tuple[Keys, Keys, Array, Array]] = []
-        self._texts: list[NDArray[np.bytes_]] = []
+        self._parts: list[tuple[Keys, Keys, Array]] = []
+        self._columns: list[pl.Series] = []
 
     @property
     def whole(self) -> bool:
         """Whether nothing was left out."""
         return self._shift == 0
 
-    def add(self, hashes: Keys, keys: Keys, order: Array, values: Array, text: pl.Series | None = None) -> None:
+    def add(
+        self,
+        hashes: Keys,
+        keys: Keys,
+        values: Array,
+        column: pl.Series | None = None,
+        at: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Take in the next rows; of a ``column`` too, whose rows ``at`` these are."""
         inside = self._inside(hashes)
-        self._parts.append((hashes[inside], keys[inside], order[inside], values[inside]))
-        if text is not None:
-            self._texts.append(leading_bytes(text.gather(inside)))
+        self._parts.append((hashes[inside], keys[inside], values[inside]))
+        if column is not None and at is not None:
+            self._columns.append(column if len(inside) == len(column) else column[at[inside]])
         self._held += len(inside)
         while self._held > self._most:
             self._shift += 1
             below = [self._inside(part[0]) for part in self._parts]
-            self._parts = [(p[0][at], p[1][at], p[2][at], p[3][at]) for p, at in zip(self._parts, below, strict=True)]
-            if self._texts:
-                self._texts = [text[at] for text, at in zip(self._texts, below, strict=True)]
+            self._parts = [(p[0][i], p[1][i], p[2][i]) for p, i in zip(self._parts, below, strict=True)]
+            if self._columns:
+                self._columns = [one[i] for one, i in zip(self._columns, below, strict=True)]
             self._held = sum(len(part[0]) for part in self._parts)
 
-    def rows(self) -> tuple[Keys, Array, Array]:
-        """Keys, orders and values of the rows, in the order of the table."""
+    def rows(self) -> tuple[Keys, Array]:
+        """Keys and values of the rows, in the order of the table."""
         joined = [np.concatenate(column) for column in zip(*self._parts, strict=True)]
-        return (joined[1], joined[2], joined[3]) if joined else (np.zeros(0, np.uint64), np.zeros(0), np.zeros(0))
+        return (joined[1], joined[2]) if joined else (np.zeros(0, np.uint64), np.zeros(0))
 
-    def sorted_as(self) -> NDArray[np.bytes_] | None:
-        """The beginnings of the texts of the rows, where the column is one of text."""
-        return np.concatenate(self._texts) if self._texts and len(self._texts) == len(self._parts) else None
+    def column(self) -> pl.Series:
+        """The column in these rows: as a whole, since a few texts do not show which kind of date they are."""
+        return joined(self._columns) if self._columns else pl.Series([], dtype=pl.Float64)
 
     def _inside(self, hashes: Keys) -> NDArray[np.int64]:
         if not self._shift:
@@ -204,11 +216,6 @@ def _rises(order: Array) -> bool:
     return bool(max(np.mean(steps >= 0), np.mean(steps <= 0)) >= _RISES)
 
 
-def _sorted_as(column: pl.Series, rows: NDArray[np.int64]) -> pl.Series | None:
-    text = as_text(column)
-    return None if text is None else text.gather(rows)
-
-
 def _with_forms(columns: Mapping[str, pl.Series], *, categories: bool) -> Iterator[tuple[str, pl.Series]]:
     """The columns, and the first and last words of texts: families share a surname, and rooms a building.
 
@@ -222,8 +229,27 @@ def _with_forms(columns: Mapping[str, pl.Series], *, categories: bool) -> Iterat
         if column.dtype == pl.String:
             if categories:
                 yield f"{name} (length)", column.str.len_chars()
+            texts, codes = _distinct(column)
             for which, pattern in _WORDS.items():
-                yield f"{name} ({which} word)", column.str.extract(pattern)
+                words = texts.str.extract(pattern)
+                yield f"{name} ({which} word)", words if codes is None else words[codes]
+
+
+def _distinct(column: pl.Series) -> tuple[pl.Series, NDArray[np.int64] | None]:
+    """The texts of a column that has few of them, and which one each row has: looking at each row takes longer."""
+    if column.head(4 * _FEW).n_unique() > _FEW or (texts := column.unique()).len() > _FEW:
+        return column, None
+    known = texts.drop_nulls()
+    codes = column.cast(pl.Enum(known)).to_physical().cast(pl.Int64).fill_null(len(known))
+    return known.extend(pl.Series([None], dtype=pl.String)), codes.to_numpy()
+
+
+def joined(parts: list[pl.Series]) -> pl.Series:
+    """One column of several pieces, which need not have one type."""
+    try:
+        return pl.concat(parts) if len(parts) > 1 else parts[0]
+    except (PolarsError, TypeError):
+        return pl.Series([repr(value) for part in parts for value in part.to_list()])
 
 
 def _mixed(keys: Keys) -> Keys:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 
 import numpy as np
+import polars as pl
 
-from statveil.tables.structure.alongside import Alongside
+from statveil.tables.blocks import Array
+from statveil.tables.structure.alongside import Alongside, Gathering
 from statveil.tables.structure.cell_search import Cells
 from statveil.tables.structure.copy_search import find_changes, find_ties
 from statveil.tables.structure.filter_search import Neighbours
@@ -30,7 +32,7 @@ from statveil.tables.structure.within_search import (
     written_once,
 )
 
-__all__ = ["MOST_COLUMNS", "find_copies"]
+__all__ = ["MOST_COLUMNS", "Copies", "find_copies"]
 
 MOST_COLUMNS = 2000
 """Other columns in which the values are looked for: pairs of them are as many as the square of their number."""
@@ -39,47 +41,71 @@ _FEWEST = 20  # different values that may be multiples of something
 _LABELS = 8  # categories, and labels of another column, that are compared with their neighbours
 
 
-def find_copies(
-    rows: Beside, *, categories: bool = False, values_show: bool = True, statistics: Collection[float] = ()
-) -> list[Finding]:
-    """Findings that name the columns, alone or together, that tell the column's values, and those that are not read.
+class Copies:
+    """Looks at all other columns on their way past, then says which of them, alone or together, tell the column.
 
     For ``categories`` only the rows around are looked at: what a column tells of its own row is a matter of groups.
-    ``values_show`` says whether the release keeps what the values are multiples of;
-    ``statistics`` are numbers of the column that no other column may hold.
+    ``values_show`` says whether the release keeps what the values are multiples of.
     """
-    first = next(rows, None)
-    if first is not None and len(first[1]) > MOST_COLUMNS:
-        says = (
-            f"the table has {len(first[1]):,} other columns, and its values are looked for in at most "
-            f"{MOST_COLUMNS:,}: nobody has looked whether these tell them; drop those that are not needed."
-        )
-        return [Finding(name="copies", values=(), flag="", says=says)]
-    cells = Cells()
-    sample = Alongside.of(cells.watched(rows if first is None else chain([first], rows)))
-    searched = _neighbours(sample) if categories else _told(sample)
-    if not categories and values_show:
-        searched = chain(searched, _indexed(sample))
-    told = list(dict.fromkeys((*searched, *map(repr, cells.holding(statistics)))))
-    found = []
-    if told:
-        says = (
-            f"other columns tell its values ({_listed(told)}): a copy in another form or with errors, in some rows or "
-            "a row further on, a flag or label for a range of values, averages or totals of groups or of the rows "
-            "around, a running total, shares within groups, codes for the values, a function that turns or repeats "
-            "itself, an index that makes them of round amounts, or several that make a sum, product or hypotenuse. "
-            "They stay as they are, and show how far "
-            "the column moves; drop them, or work them out anew from the released column."
-        )
-        found.append(Finding(name="copies", values=(), flag="", says=says))
-    if sample.unreadable:
-        names = _listed([repr(name) for name in sample.unreadable])
-        says = (
-            f"other columns hold lists, records, bytes or objects ({names}), in which nobody has looked for its "
-            "values; drop them, or write what is needed of them as plain columns."
-        )
-        found.append(Finding(name="copies", values=(), flag="", says=says))
-    return found
+
+    def __init__(self, *, categories: bool = False, values_show: bool = True) -> None:
+        self._categories, self._values_show = categories, values_show
+        self._cells, self._rows = Cells(), Gathering()
+        self._columns = 0
+
+    def add(self, values: Array, others: Mapping[str, pl.Series]) -> bool:
+        """Take in the next rows of the column and of all others; whether more of them are wanted."""
+        self._columns = len(others)
+        if self._columns > MOST_COLUMNS:
+            return False
+        self._cells.add(others)
+        self._rows.add(values, others)
+        return True
+
+    def found(self, statistics: Collection[float] = ()) -> list[Finding]:
+        """Findings that name the columns that tell the column's values, and those that are not read.
+
+        ``statistics`` are numbers of the column that no other column may hold.
+        """
+        if self._columns > MOST_COLUMNS:
+            says = (
+                f"the table has {self._columns:,} other columns, and its values are looked for in at most "
+                f"{MOST_COLUMNS:,}: nobody has looked whether these tell them; drop those that are not needed."
+            )
+            return [Finding(name="copies", values=(), flag="", says=says)]
+        sample = self._rows.done()
+        searched = _neighbours(sample) if self._categories else _told(sample)
+        if not self._categories and self._values_show:
+            searched = chain(searched, _indexed(sample))
+        told = list(dict.fromkeys((*searched, *map(repr, self._cells.holding(statistics)))))
+        found = []
+        if told:
+            says = (
+                f"other columns tell its values ({_listed(told)}): a copy in another form or with errors, in some rows "
+                "or a row further on, a flag or label for a range of values, averages or totals of groups or of the "
+                "rows around, a running total, shares within groups, codes for the values, a function that turns or "
+                "repeats itself, an index that makes them of round amounts, or several that make a sum, product or "
+                "hypotenuse. They stay as they are, and show how far "
+                "the column moves; drop them, or work them out anew from the released column."
+            )
+            found.append(Finding(name="copies", values=(), flag="", says=says))
+        if sample.unreadable:
+            names = _listed([repr(name) for name in sample.unreadable])
+            says = (
+                f"other columns hold lists, records, bytes or objects ({names}), in which nobody has looked for its "
+                "values; drop them, or write what is needed of them as plain columns."
+            )
+            found.append(Finding(name="copies", values=(), flag="", says=says))
+        return found
+
+
+def find_copies(rows: Beside) -> list[Finding]:
+    """All that :class:`Copies` finds in a pass over a table."""
+    copies = Copies()
+    for values, others in rows:
+        if not copies.add(values, others):
+            break
+    return copies.found()
 
 
 def _listed(names: list[str]) -> str:
