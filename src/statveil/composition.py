@@ -99,7 +99,7 @@ def compose(plans: Sequence[Plan]) -> Composition:
     """The risk that all releases of one column under these plans have together.
 
     Every secret that a plan hides is looked at under its own prior and tolerance, with the releases of all plans. All
-    releases are of the same, unchanged column, by one record (its secret seed), and everyone may see all of them.
+    releases are of the same, unchanged column, by one record (its secret stream), and everyone may see all of them.
 
     Examples
     --------
@@ -205,17 +205,24 @@ def _maps_that_tell(plans: Sequence[Plan]) -> str | None:
     """Why the tables tell more than their parameters do; ``None`` where they do not.
 
     Every map keeps something of the rows: a shift their differences, a scaling their ratios to a point. Two tables
-    whose maps keep different things give the rows away, and rows that were drawn twice are found again.
+    whose maps keep different things give the rows away. Rows that are drawn are drawn in one order of the column, and
+    for some modes that is proven to tell no more than the parameters; the true order of the rows, which a model keeps,
+    tells how many of them were drawn.
     """
     different = _different(plans)
     maps = {key for plan in different if (key := _kept(plan)) is not None}
     if len(maps) > 1:
         return "the maps of these releases keep different things of the rows, and together they give the rows away"
     drawn = [plan for plan in different if plan.release_mode.random and not plan.release_mode.of_model]
-    if len(drawn) > 1:
+    if drawn and len(drawn) < len(different):
         return (
-            f"the mode {drawn[0].mode!r} draws rows at random, and rows that were drawn twice show which of them were "
-            "changed"
+            f"the mode {drawn[0].mode!r} draws rows at random, and how far the order of the rows, which another release "
+            "keeps, agrees with its rows shows how many of them were changed"
+        )
+    if len(drawn) > 1 and not all(plan.release_mode.nested for plan in drawn):
+        return (
+            f"the mode {drawn[0].mode!r} redraws the rows, and that two such tables tell no more than their statistics "
+            "is not proven"
         )
     return None
 

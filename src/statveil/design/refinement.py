@@ -47,10 +47,10 @@ def refine(problem: Problem, goal: Target, earlier: Sequence[Mechanism]) -> Choi
         raise ProblemError("the next release of a column on a known step is not planned for; release the same again.")
     (name,) = problem.box.free
     mode = mode_of(problem, how.kind, {name: 1.0})
-    if mode.random and not mode.of_model:
+    if mode.random and not mode.of_model and not mode.nested:
         raise ProblemError(
-            f"the mode {mode.name!r} draws rows at random, and rows that are drawn for two releases tell which of them "
-            "were changed, whatever the bins are; release the same plan again, with the same record."
+            f"the mode {mode.name!r} draws rows at random, and that two such releases tell no more than their bins is "
+            "not proven; release the same plan again, with the same record."
         )
     parts = [parts_of(mechanism, problem) for mechanism in earlier]
     plain = [part for part in parts if part is not None and part.plain and bool(np.isinf(part.spacing).all())]

@@ -18,6 +18,7 @@ class CategoryMode(Mode):
     says: ClassVar[str] = "relabel the fewest rows"
     prepared_in: ClassVar[str] = "statveil.tables.maps.category"
     random: ClassVar[bool] = True
+    nested: ClassVar[bool] = True
     categories: ClassVar[bool] = True
     structure_shows: ClassVar[bool] = False
     row_tells: ClassVar[bool] = False

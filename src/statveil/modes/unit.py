@@ -18,6 +18,7 @@ class UnitMode(Mode):
     says: ClassVar[str] = "keep or add units of the counts at random"
     prepared_in: ClassVar[str] = "statveil.tables.maps.unit"
     random: ClassVar[bool] = True
+    nested: ClassVar[bool] = True
     of_family: ClassVar[bool] = True
     row_tells: ClassVar[bool] = False
     harmless: ClassVar[tuple[str, ...]] = ("atoms", "rough", "digits", "transform")

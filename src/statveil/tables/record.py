@@ -1,10 +1,14 @@
-"""The private record: what the holder needs to release the same column again, and nobody else may see."""
+"""The private record: what the holder needs to release the same column again, and nobody else may see.
+
+There is one for a column of a table, whatever the plans: it lends its random stream to each of them, and lists them.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +18,35 @@ from statveil.small_file import read_small
 from statveil.tables.preparing import Prepared
 from statveil.tables.source import Source
 
-__all__ = ["hash_column", "make_record", "plan_hash", "recorded_seed", "seed_in"]
+__all__ = ["Lent", "hash_column", "lent_by", "make_record", "plan_hash", "recorded"]
 
 FORMAT = "statveil-record"
 _OWN_HASH = "record_sha256"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lent:
+    """What the record of earlier releases gives to the next one of the same column."""
+
+    seed: int
+    """Of the random stream that belongs to the column."""
+    releases: tuple[dict[str, Any], ...]
+    """Those that were made with it, the first one first."""
+
+
 def plan_hash(plan: Plan) -> str:
-    """Which plan a record belongs to."""
+    """Which plan a release belongs to."""
     return hashlib.sha256(json.dumps(plan.to_json(), sort_keys=True).encode()).hexdigest()
 
 
-def make_record(plan: Plan, prepared: Prepared, *, column: Any, sha256: str, shuffled: bool = False) -> dict[str, Any]:
-    """The record as a JSON object."""
+def make_record(
+    plan: Plan, prepared: Prepared, *, column: Any, sha256: str, shuffled: bool = False, lent: Lent | None = None
+) -> dict[str, Any]:
+    """The record as a JSON object: of this release, with a list of all that were made with the same stream."""
+    this = {"plan_sha256": plan_hash(plan), "mode": plan.mode, "released": prepared.facts["released"]}
+    same_stream = lent is not None and lent.seed == prepared.seed
+    earlier = [] if lent is None or not same_stream else [*lent.releases]
+    known = any(release["plan_sha256"] == this["plan_sha256"] for release in earlier)
     facts = {
         "format": FORMAT,
         "version": 1,
@@ -37,6 +57,7 @@ def make_record(plan: Plan, prepared: Prepared, *, column: Any, sha256: str, shu
         "seed": f"{prepared.seed:032x}",
         "test_seed": prepared.test_seed,
         "shuffled": shuffled,
+        "releases": earlier if known else [*earlier, this],
         **prepared.facts,
     }
     return {**facts, _OWN_HASH: _own_hash(facts)}
@@ -60,13 +81,14 @@ def read_record(path: Path) -> Any:
 
 def shuffled_by(record: Any, plan: Plan) -> int | None:
     """The seed by which a release put its rows in another order; ``None`` where they stayed in theirs."""
-    if not isinstance(record, dict) or record.get("format") != FORMAT or record.get("plan_sha256") != plan_hash(plan):
+    ours = isinstance(record, dict) and record.get("format") == FORMAT
+    if not ours or all(release["plan_sha256"] != plan_hash(plan) for release in _releases(record)):
         raise FileError("this is not the record of a release under this plan; name another one, or leave it out.")
     return _seed(record) if record.get("shuffled") else None
 
 
-def recorded_seed(path: Path, plan: Plan, *, column: str, sha256: str, shuffled: bool = False) -> int | None:
-    """The seed in the record at ``path``; ``None`` where there is no file yet."""
+def recorded(path: Path, *, column: str, sha256: str, shuffled: bool = False) -> Lent | None:
+    """What the record at ``path`` lends; ``None`` where there is no file yet."""
     try:
         if not path.exists():
             return None
@@ -74,28 +96,45 @@ def recorded_seed(path: Path, plan: Plan, *, column: str, sha256: str, shuffled:
         raise cannot(f"read {path}", error) from None
     data = read_record(path)
     try:
-        return seed_in(data, plan, column=column, sha256=sha256, shuffled=shuffled)
+        return lent_by(data, column=column, sha256=sha256, shuffled=shuffled)
     except FileError as error:
         raise FileError(f"{path}: {error}") from None
 
 
-def seed_in(record: Any, plan: Plan, *, column: Any, sha256: str, shuffled: bool = False) -> int | None:
-    """The seed of an earlier release of the same column under the same plan.
+def lent_by(record: Any, *, column: Any, sha256: str, shuffled: bool = False) -> Lent | None:
+    """The stream of earlier releases of the same column of the same table, under this plan or another one.
 
-    Two releases with two seeds can be averaged, so the seed of a data set and plan is drawn once. A shuffled release
-    and one that is not can be matched row by row, which undoes the shuffling.
+    Two releases with two streams can be averaged, and rows that were drawn twice be counted (capture and recapture), so
+    the seed of a column is drawn once. A shuffled release and one that is not can be matched row by row, which undoes
+    the shuffling.
     """
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise FileError("this is not the record of a release; name another one.")
-    same = {"plan_sha256": plan_hash(plan), "input_sha256": sha256, "column": None if column is None else str(column)}
-    if any(record.get(key) != value for key, value in same.items()):
-        raise FileError("this is the record of another release (another plan, table or column); name another one.")
+    if record.get("column") != (None if column is None else str(column)):
+        raise FileError(
+            "this is the record of another release, of another column; every column has a record of its own. Name "
+            "that of this column, or a new file."
+        )
+    if record.get("input_sha256") != sha256:
+        raise FileError(
+            "this is the record of another release: the table is not the one that it was made for, or has changed "
+            "since. Keep it for that table and name a new file for this one; what releases of both tell together is "
+            "not accounted for."
+        )
     if bool(record.get("shuffled", False)) != shuffled:
         raise FileError(
             "this is the record of a release with its rows in another order (shuffled, or not): both together would "
             "tell the order again. Release as before, or name another record."
         )
-    return None if record.get("test_seed") else _seed(record)
+    return None if record.get("test_seed") else Lent(seed=_seed(record), releases=_releases(record))
+
+
+def _releases(record: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    """The releases that a record lists; one from before there were such lists is of one release."""
+    listed = record.get("releases", [{"plan_sha256": record.get("plan_sha256"), "released": record.get("released")}])
+    if not isinstance(listed, list) or not all(isinstance(one, dict) and "plan_sha256" in one for one in listed):
+        raise FileError("the record is damaged: its list of releases is none. Remove it if it is not needed.")
+    return tuple(listed)
 
 
 def _seed(record: dict[str, Any]) -> int:

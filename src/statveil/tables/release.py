@@ -16,7 +16,7 @@ from statveil.spoken import Spoken
 from statveil.tables.card import make_card
 from statveil.tables.frames import open_frame
 from statveil.tables.preparing import prepare
-from statveil.tables.record import hash_column, make_record, seed_in
+from statveil.tables.record import hash_column, lent_by, make_record
 
 __all__ = ["Release", "release"]
 
@@ -202,6 +202,7 @@ def _in_memory(
     name = source.find(column)
     label = source.label(name)
     sha256 = hash_column(source, name) if hashed else ""
+    lent = None if record is None else lent_by(record, column=column, sha256=sha256, shuffled=shuffle)
     prepared = prepare(
         plan,
         lambda labels: source.blocks(name, labels=labels),
@@ -210,7 +211,7 @@ def _in_memory(
         accept=accept,
         round_digits=round_digits,
         seed=seed,
-        secret_seed=None if record is None else seed_in(record, plan, column=column, sha256=sha256, shuffled=shuffle),
+        secret_seed=None if lent is None else lent.seed,
         beside=lambda labels: source.beside(name, labels=labels),
         shuffled=shuffle,
     )
@@ -231,5 +232,5 @@ def _in_memory(
         shuffled=shuffle,
         rows=prepared.rows,
     )
-    facts = make_record(plan, prepared, column=column, sha256=sha256, shuffled=shuffle)
+    facts = make_record(plan, prepared, column=column, sha256=sha256, shuffled=shuffle, lent=lent)
     return Release(table=released, card=card, record=facts, notes=(*source.notes, *prepared.warnings))

@@ -21,7 +21,7 @@ from statveil.tables.fingerprint import Fingerprint, fingerprint, refuse_change,
 from statveil.tables.hashing import hash_file
 from statveil.tables.preparing import prepare
 from statveil.tables.publishing import publish, recover, table_in
-from statveil.tables.record import make_record, recorded_seed
+from statveil.tables.record import make_record, recorded
 from statveil.tables.release import Release
 from statveil.tables.structure.group_search import Beside
 from statveil.tables.verify_content import content_checks
@@ -133,10 +133,10 @@ def _release(
     """The release itself, in a work folder that nobody else uses."""
     place = table.path
     sha256 = "" if private is None else hash_file(place)
-    kept = None if private is None else recorded_seed(private, plan, column=column, sha256=sha256, shuffled=shuffle)
-    if kept is not None and seed is not None:
+    lent = None if private is None else recorded(private, column=column, sha256=sha256, shuffled=shuffle)
+    if lent is not None and seed is not None:
         raise FileError(
-            f"{private} holds the secret seed of this release, which a test seed would replace; leave out the seed, or "
+            f"{private} holds the secret seed of this column, which a test seed would replace; leave out the seed, or "
             "name another record."
         )
 
@@ -155,13 +155,13 @@ def _release(
             accept=accept,
             round_digits=round_digits,
             seed=seed,
-            secret_seed=kept,
+            secret_seed=None if lent is None else lent.seed,
             beside=read_beside,
             shuffled=shuffle,
         )
     prepared.check_rows(plan, column)
     rows = table.rows
-    facts = make_record(plan, prepared, column=column, sha256=sha256, shuffled=shuffle)
+    facts = make_record(plan, prepared, column=column, sha256=sha256, shuffled=shuffle, lent=lent)
     if keep is not None:
         # before the table: a table whose seed is lost can never be made again
         keep(_text(facts))

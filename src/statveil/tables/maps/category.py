@@ -1,8 +1,16 @@
 """Categories: relabel the fewest rows that give each category exactly its released number of rows.
 
 A category with too many rows gives away exactly the surplus, chosen uniformly at random, and the rows that move get the
-missing labels in random order. How many rows leave each block, and for which labels, is drawn when the map is prepared;
-which rows they are, when the block is. So one pass prepares, and a block needs no other block.
+missing labels. The rows of a category have one secret order, which belongs to the column and not to the plan: how the
+blocks take turns in it is drawn when the map is prepared, the order of a block's own rows when the block is. So one
+pass prepares, and a block needs no other block.
+
+**Two plans** for the share of one category c move along the same line: all other categories give or take equally.
+Where several labels are missing, each has its own part of the order, equally long, and takes the first rows of it;
+where one is, it takes the first rows of all. So rows that move under both plans move alike, and the tables differ by
+the fewest rows that their counts allow. If all orders of the true labels are as likely (exchangeable rows), the first
+table is a random order of its own labels, and the second changes a uniform choice of its rows: the law of both depends
+on the released counts alone, and tells no more of the true ones (docs/theory.md, composition).
 """
 
 from __future__ import annotations
@@ -18,6 +26,7 @@ from statveil.errors import ColumnError
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap, stream
+from statveil.tables.maps.nested import AMONG_FEW, first_units, nodes_of
 from statveil.tables.maps.sampling import thinned
 
 __all__ = ["Category", "largest_remainder", "prepare", "prepare_category"]
@@ -93,35 +102,30 @@ class Category(ColumnMap):
 
     before: Counts
     after: Counts
-    leaving: tuple[_Some, ...]
-    """Of each block: rows that lose their label, by that label."""
-    arriving: tuple[_Some, ...]
-    """Of each block: the labels that those rows get."""
+    leaving: Counts
+    """Categories that lose rows, in order."""
+    becomes: tuple[_Some, ...]
+    """Of each block: what the rows of these categories are released as, one category after another, in their order."""
     seed: int
 
     def block(self, values: Array, index: int) -> Array:
         released = values.copy()
-        leaving, arriving = self.leaving[index], self.arriving[index]
-        if not len(leaving.category):
-            return released
-        categories = len(self.before)
-        leave = np.zeros(categories, dtype=np.int64)
-        leave[leaving.category] = leaving.rows
+        categories, becomes = len(self.before), self.becomes[index]
         known = np.flatnonzero(np.isfinite(values))
         label = _labels(values[known], categories)
-        candidate = leave[label] > 0
+        moves = np.zeros(categories, dtype=np.bool_)
+        moves[self.leaving] = True
+        candidate = moves[label]
         known, label = known[candidate], label[candidate]
-        draws = stream(self.seed, _AMONG_ROWS, index)
-        # In random order and then, stably, by label: the first rows of each label are a uniform choice among them.
-        order = draws.permutation(len(known))
+        if len(known) != int(becomes.rows.sum()):
+            raise _changed()
+        if not len(known):
+            return released
+        # In random order and then, stably, by label: every row has a key of its own, whatever the labels are.
+        order = np.argsort(stream(self.seed, _AMONG_ROWS, index).random(len(values))[known], kind="stable")
         narrow = label.astype(np.min_scalar_type(categories))  # a stable sort of short integers takes linear time
         order = order[np.argsort(narrow[order], kind="stable")]
-        held = np.bincount(label, minlength=categories)
-        place = np.arange(len(order)) - np.repeat(np.cumsum(held) - held, held)
-        moved = known[order[place < leave[label[order]]]]
-        if len(moved) != int(leaving.rows.sum()):
-            raise _changed()
-        released[moved] = draws.permutation(np.repeat(arriving.category, arriving.rows))
+        released[known[order]] = np.repeat(becomes.category, becomes.rows)
         return released
 
     def coefficients(self) -> dict[str, Any]:
@@ -182,31 +186,70 @@ def prepare_category(blocks: Blocks, *, shares: Array, seed: int, counts: Counts
     if counts is not None and not np.array_equal(before, counts):
         raise _changed()
     after = largest_remainder(shares, int(before.sum()))
-    draws = stream(seed, _AMONG_BLOCKS, 0)
-    leaving = _shared_out(held, np.maximum(before - after, 0), draws)
-    missing = np.maximum(after - before, 0)
-    arriving: list[_Some] = []
-    for block in leaving:
-        taken = thinned(missing, int(block.rows.sum()), draws)
-        missing = missing - taken
-        arriving.append(_some(taken))
-    return Category(before=before, after=after, leaving=leaving, arriving=tuple(arriving), seed=seed)
+    leaving = np.flatnonzero(before > after)
+    becomes = _becomes(held, leaving, before, after, seed)
+    return Category(before=before, after=after, leaving=leaving, becomes=becomes, seed=seed)
 
 
-def _shared_out(held: list[_Some], surplus: Counts, draws: np.random.Generator) -> tuple[_Some, ...]:
-    """The surplus of each category, divided among the blocks as a uniform choice among its rows divides it."""
-    if not held:
-        return ()
-    category = np.concatenate([block.category for block in held])
-    rows = np.concatenate([block.rows for block in held])
-    leave = np.zeros_like(rows)
+def _becomes(held: list[_Some], leaving: Counts, before: Counts, after: Counts, seed: int) -> tuple[_Some, ...]:
+    """What the rows of each block become, for each category that loses some, in the order of that category's rows."""
+    none = np.zeros(0, dtype=np.int64)
+    block = np.repeat(np.arange(len(held)), [len(one.category) for one in held])
+    category = np.concatenate([none, *(one.category for one in held)])
+    rows = np.concatenate([none, *(one.rows for one in held)])
     order = np.argsort(category, kind="stable")
-    stops = np.cumsum(np.bincount(category, minlength=len(surplus)))
-    for number in np.flatnonzero(surplus):
-        entries = order[stops[number - 1] if number else 0 : stops[number]]
-        leave[entries] = thinned(rows[entries], int(surplus[number]), draws)
-    parts = np.split(np.arange(len(rows)), np.cumsum([len(block.category) for block in held])[:-1])
-    return tuple(_Some(category=category[part][leave[part] > 0], rows=leave[part][leave[part] > 0]) for part in parts)
+    stops = np.cumsum(np.bincount(category, minlength=len(before)))
+    missing, draws = np.maximum(after - before, 0), stream(seed, _AMONG_BLOCKS, 0)
+    found: list[tuple[Counts, Counts, Counts]] = []
+    for own in leaving:
+        given = missing if len(leaving) == 1 else thinned(missing, int(before[own] - after[own]), draws)
+        missing = missing - given
+        ends, names = _stretches(int(own), int(before[own]), given)
+        entries = order[stops[own - 1] if own else 0 : stops[own]]
+        nodes = nodes_of(seed, _AMONG_BLOCKS, 1 + int(own))
+        up_to = np.array([first_units(rows[entries], end, nodes, listed=AMONG_FEW) for end in ends])
+        counts = np.diff(up_to, axis=0, prepend=0).T  # of each block that has such rows, in each stretch
+        entry, stretch = np.nonzero(counts)
+        found.append((block[entries][entry], np.array(names)[stretch], counts[entry, stretch]))
+    blocks, labels, numbers = (np.concatenate([none, *(one[part] for one in found)]) for part in range(3))
+    order = np.argsort(blocks, kind="stable")
+    parts = np.split(order, np.cumsum(np.bincount(blocks, minlength=len(held)))[:-1]) if held else []
+    return tuple(_Some(category=labels[part], rows=numbers[part]) for part in parts)
+
+
+def _stretches(own: int, rows: int, given: Counts) -> tuple[list[int], list[int]]:
+    """Where the order of a category's rows is cut, and what the rows up to each cut become.
+
+    >>> _stretches(0, 10, np.array([0, 2, 1]))  # five rows are meant for either label, and the first of them move
+    ([2, 5, 6, 10], [1, 0, 2, 0])
+    """
+    missing = np.flatnonzero(given)
+    if len(missing) == 1:
+        moved = int(given[missing[0]])
+        return ([moved, rows] if moved < rows else [rows]), [int(missing[0]), own][: 1 + (moved < rows)]
+    others = len(given) - 1
+    place = np.arange(len(given)) - (np.arange(len(given)) > own)  # among the other categories
+    meant = np.where(np.arange(len(given)) == own, 0, rows // others + (place < rows % others))
+    head = np.minimum(given, meant)
+    left, spare = given - head, meant - head
+    cuts: list[tuple[int, int]] = []
+    for label in range(len(given)):
+        cuts.append((label, int(head[label])))
+        # on a plan's line no label needs more than is meant for it; elsewhere it takes of what others leave
+        tail: list[tuple[int, int]] = []
+        for over in np.flatnonzero(left):
+            taken = int(min(left[over], spare[label]))
+            left[over] -= taken
+            spare[label] -= taken
+            tail.append((int(over), taken))
+        cuts += [(own, int(spare[label])), *reversed(tail)]
+    ends, names, end = [], [], 0
+    for label, count in cuts:
+        end += count
+        if count:
+            ends.append(end)
+            names.append(label)
+    return ends, names
 
 
 def prepare(job: Job) -> Category:

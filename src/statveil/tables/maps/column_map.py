@@ -28,11 +28,12 @@ class ColumnMap(ABC):
         """What the private record keeps, as JSON values."""
 
 
-def stream(seed: int, purpose: int, block: int) -> Generator:
-    """Random numbers of one block for one purpose, from the 128-bit secret seed.
+def stream(seed: int, purpose: int, block: int, node: int = 0) -> Generator:
+    """Random numbers of one block for one purpose, from the 128-bit secret seed; ``node`` divides a purpose further.
 
-    Philox is counter-based: streams of different blocks never overlap, and no block needs the one before it.
+    Philox is counter-based: streams of different blocks never overlap, and no block needs the one before it. Nothing of
+    a plan is in the address: the random numbers are the column's, and every plan for it meets the same ones.
     """
-    counter = np.array([0, 0, purpose, block], dtype=np.uint64)
+    counter = np.array([0, node, purpose, block], dtype=np.uint64)
     key = np.array([seed & 0xFFFFFFFFFFFFFFFF, (seed >> 64) & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64)
     return Generator(Philox(key=key, counter=counter))

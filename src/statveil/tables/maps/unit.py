@@ -1,8 +1,11 @@
 """Counts 0, 1, 2, ...: keep or add whole units at random until the column has exactly the released total.
 
-Both laws are exact at any size, and nothing is ever listed unit by unit. A total is first shared among the blocks and
-then, inside a block, among its rows: a uniform subset of all units restricted to a block is a uniform subset of that
-block's units, and a multinomial splits the same way. So one pass prepares, and a block needs no other block.
+Both laws are exact at any size. A total is first shared among the blocks and then, inside a block, among its rows: a
+random order of all units restricted to a block is a random order of that block's units, independent of how the blocks
+take turns, and throws split the same way. So one pass prepares, and a block needs no other block.
+
+The order in which units are taken away or added belongs to the column: a plan takes the first of them, so the smaller
+of two releases lies within the larger one, and both tell no more than their totals (:mod:`statveil.tables.maps.nested`).
 """
 
 from __future__ import annotations
@@ -17,11 +20,12 @@ from statveil.errors import ColumnError, unknown_name
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap, stream
-from statveil.tables.maps.sampling import Counts, spread, thinned
+from statveil.tables.maps.nested import AMONG_FEW, first_placed, first_units, nodes_of
+from statveil.tables.maps.sampling import Counts
 
 __all__ = ["Unit", "prepare", "prepare_unit"]
 
-_AMONG_BLOCKS, _AMONG_ROWS = 0x10, 0x11  # purposes of the random streams
+_AMONG_BLOCKS, _AMONG_ROWS, _ODDS = 0x10, 0x11, 0x12  # purposes of the random streams
 _LARGEST = 2**53  # above it a float64 cannot tell neighbouring whole numbers apart
 
 
@@ -48,12 +52,13 @@ class Unit(ColumnMap):
                 "The rows must be the same in every pass; prepare the map again on the present table."
             )
         more = int(self.target[index] - self.units[index])
-        draws = stream(self.seed, _AMONG_ROWS, index)
+        draws = nodes_of(self.seed, _AMONG_ROWS, index)
         if more < 0:
-            counts = thinned(counts, int(self.target[index]), draws)
+            counts = first_units(counts, int(self.target[index]), draws)
         elif more > 0:
-            weights = draws.standard_gamma(counts + 1.0) if self.urn else np.ones(len(counts))
-            counts = counts + spread(weights, more, draws)
+            odds = stream(self.seed, _ODDS, index)
+            weights = odds.standard_gamma(counts + 1.0) if self.urn else np.ones(len(counts))
+            counts = counts + first_placed(weights, more, draws)
         released = values.copy()
         released[finite] = counts
         return released
@@ -108,14 +113,15 @@ def prepare_unit(blocks: Blocks, *, mean: float, weights: str, seed: int) -> Uni
         )
     units = np.array(units_of).astype(np.int64)
     present, wanted = int(units.sum()), math.floor(rows * mean + 0.5)
-    draws = stream(seed, _AMONG_BLOCKS, 0)
+    draws = nodes_of(seed, _AMONG_BLOCKS, 0)
     if wanted < present:
-        target = thinned(units, wanted, draws)
+        target = first_units(units, wanted, draws, listed=AMONG_FEW)
     elif wanted > present:
         # A block's gammas add up to a gamma of the summed shape, independent of how they divide inside the block.
-        block_rows = np.array(rows_of, dtype=np.float64)
-        odds = draws.standard_gamma(units + block_rows) if weights == "urn" else block_rows
-        target = units + spread(odds, wanted - present, draws)
+        odds = np.array(rows_of, dtype=np.float64)
+        if weights == "urn":
+            odds = stream(seed, _ODDS | 1 << 16, 0).standard_gamma(units + odds)
+        target = units + first_placed(odds, wanted - present, draws, listed=AMONG_FEW, thrown=AMONG_FEW)
     else:
         target = units
     return Unit(rows=rows, units=units, target=target, urn=weights == "urn", seed=seed)
