@@ -109,9 +109,8 @@ def run() -> NoReturn:
         echo(error.format_message())
         sys.exit(2)
     except click.MissingParameter as error:
-        _fail(
-            f"{error.format_message()} '{_called(error.ctx)} --help' shows what it takes, 'statveil list' what can be asked."
-        )
+        asked = _called(error.ctx)
+        _fail(f"{error.format_message()} '{asked} --help' shows what it takes, 'statveil list' what can be asked.")
     except click.ClickException as error:
         _fail(error.format_message())
     except StatveilError as error:

@@ -140,7 +140,8 @@ def decide(requested: Counted, earlier: Sequence[Counted], budgets: Mapping[str,
 
     A budget for a secret that no plan states cannot be kept: with neither prior nor tolerance its risk is not known.
     """
-    before, after = joint(earlier), joint(_with(requested, earlier))
+    together, before = _with(requested, earlier), joint(earlier)
+    after = before if together == list(earlier) else joint(together)
     unstated = Joint(risk=1.0, risk_kind="upper bound", why=_UNSTATED, without=1.0)
     accounts = []
     for secret in sorted({*after, *budgets}):
@@ -164,6 +165,8 @@ def _with(requested: Counted, earlier: Sequence[Counted]) -> list[Counted]:
     same = next((each for each in earlier if each.sha256 == requested.sha256), None)
     if same is None:
         return [*earlier, requested]
+    if not same.draws or set(requested.made) <= set(same.made):
+        return list(earlier)
     more = Counted(plan=same.plan, sha256=same.sha256, made=(*same.made, *requested.made))
     return [more if each is same else each for each in earlier]
 

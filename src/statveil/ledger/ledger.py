@@ -19,7 +19,6 @@ from statveil.ledger.store import Store, append, entry, last
 from statveil.numbers import number
 from statveil.planning import Plan
 from statveil.problem.secret import Secret, secret_from_text
-from statveil.tables.record import plan_hash
 
 if TYPE_CHECKING:
     from statveil.ledger.keeper import Keeper
@@ -133,7 +132,7 @@ class Ledger:
         recorded : bool
             Whether the release keeps a record, so that what is drawn at random is drawn once.
         """
-        asked = Counted(plan=plan, sha256=plan_hash(plan), made=() if recorded else (("", ""),))
+        asked = Counted(plan=plan, sha256=_named(plan)[1], made=() if recorded else (("", ""),))
         with self._store.reading() as db:
             state = _state(db, dataset, column)
         return decide(asked, state.counted, _limits(state, plan, budget))
@@ -194,7 +193,7 @@ class Ledger:
         """
         for name, what in ((dataset, "the dataset"), (column, "the column"), (audience, "the audience")):
             checked_name(name, what)
-        text, mark = json.dumps(plan.to_json(), sort_keys=True), plan_hash(plan)
+        text, mark = _named(plan)
         asked = Counted(plan=plan, sha256=mark, made=((sha256 or "", source or ""),))
         with self._store.reading() as db:
             state = _state(db, dataset, column)
@@ -303,6 +302,12 @@ def _state(db: sqlite3.Connection, dataset: str, column: str) -> _Column:
     where = "dataset = ? AND column_name = ? ORDER BY secret"
     budgets = db.execute(f"SELECT secret, max_risk, entry FROM budgets WHERE {where}", (dataset, column)).fetchall()
     return _Column(counted=standing(db, dataset, column), budgets=tuple(budgets))
+
+
+def _named(plan: Plan) -> tuple[str, str]:
+    """The text of a plan, and the hash by which its private record names it too."""
+    text = json.dumps(plan.to_json(), sort_keys=True)
+    return text, hashlib.sha256(text.encode()).hexdigest()
 
 
 @lru_cache(maxsize=512)
