@@ -13,6 +13,9 @@ from statveil.composition import tiers as tiers
 from statveil.design.frontier import Frontier as Frontier
 from statveil.design.frontier import frontier as frontier
 from statveil.errors import (
+    BudgetError as BudgetError,
+)
+from statveil.errors import (
     ColumnError as ColumnError,
 )
 from statveil.errors import (
@@ -36,6 +39,9 @@ from statveil.errors import (
 from statveil.errors import (
     TargetError as TargetError,
 )
+from statveil.ledger.ledger import Ledger as Ledger
+from statveil.ledger.verifying import LedgerCheck as LedgerCheck
+from statveil.ledger.view import LedgerView as LedgerView
 from statveil.mechanisms.mechanism import Mechanism as Mechanism
 from statveil.plan_file import load_plan as load_plan
 from statveil.plan_file import save_plan as save_plan

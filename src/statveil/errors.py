@@ -5,6 +5,7 @@ Each message says what was wrong, what was given, what is allowed and what to do
     StatveilError
     ├── ProblemError        the question itself is wrong (family, prior, secret, tolerance, structure)
     ├── TargetError         the question is fine, but no mechanism meets the target
+    ├── BudgetError         the releases of a column together would tell more than its budget allows
     ├── FileError           a file or folder cannot be read or written (an OSError too)
     │   └── PlanFileError   a plan file is not ours, is damaged, or is newer than this version
     └── TableError          a table does not fit the plan
@@ -19,6 +20,7 @@ import re
 from collections.abc import Iterable
 
 __all__ = [
+    "BudgetError",
     "ColumnError",
     "FileError",
     "PlanFileError",
@@ -71,6 +73,10 @@ class ProblemError(StatveilError):
 
 class TargetError(StatveilError):
     """No mechanism of the asked kind meets the target; the message names what can be reached."""
+
+
+class BudgetError(StatveilError):
+    """A release would take the joint risk of a column past its budget; the message says by how much, and what fits."""
 
 
 class FileError(StatveilError, OSError):

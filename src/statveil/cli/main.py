@@ -23,6 +23,7 @@ _COMMANDS = {
     "compare": "private: our mechanisms beside the alternatives, on one column",
     "frontier": "the whole trade-off between risk and distortion",
     "inspect": "private: structure of a table's columns, and what would leak",
+    "ledger": "what was released before, and budgets for all of it together",
     "limits": "what no mechanism can beat",
     "list": "families, secrets, priors and the pairs that work",
     "plan": "the best mechanism for a target, without any data",
@@ -112,7 +113,7 @@ def run() -> NoReturn:
         echo(error.format_message())
         sys.exit(2)
     except click.MissingParameter as error:
-        asked = "statveil" if error.ctx is None else f"statveil {error.ctx.info_name}"
+        asked = _called(error.ctx)
         _fail(f"{error.format_message()} '{asked} --help' shows what it takes, 'statveil list' what can be asked.")
     except click.ClickException as error:
         _fail(error.format_message())
@@ -139,6 +140,13 @@ def run() -> NoReturn:
             UNEXPECTED,
         )
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _called(context: click.Context | None) -> str:
+    """The command with the ones that it belongs to."""
+    if context is None or context.parent is None:
+        return "statveil"
+    return f"{_called(context.parent)} {context.info_name}"
 
 
 def _check_streams() -> None:

@@ -13,6 +13,7 @@ from statveil.contradictions import refuse_contradictions
 from statveil.errors import FileError, StatveilError, TableError, cannot
 from statveil.planning import Plan
 from statveil.tables.blocks import Array
+from statveil.tables.bookkeeping import Bookkeeper, NoBooks, Written, source_mark
 from statveil.tables.card import card_path, make_card, read_card
 from statveil.tables.files import open_table
 from statveil.tables.files.opening import check_name, format_of
@@ -47,6 +48,7 @@ def release_file(
     shuffle: bool = False,
     overwrite: bool = False,
     protect: Collection[str | os.PathLike[str]] = (),
+    ledger: Bookkeeper | None = None,
     progress: Stage = lambda stage, rows, total: None,
 ) -> Release:
     """Write ``target``, the table of ``source`` with one column released, and its card beside it.
@@ -71,10 +73,15 @@ def release_file(
         Replace an existing ``target``, which must be a release: a table with its card beside it.
     protect : collection of path
         Other files that must not be written over, such as the plan's.
+    ledger : Bookkeeper, optional
+        Who keeps account of the releases, such as ``sv.Ledger("books.db").keeper(dataset="salaries")``: it refuses what
+        would pass a budget before any data is read, and has an entry before the output gets its name.
     progress : callable, optional
         Called with what is done, rows just done, and rows in all where that is known.
     """
     refuse_contradictions(plan)
+    books = NoBooks() if ledger is None else ledger
+    books.admit(plan, column=str(column), recorded=record is not None)
     place, out = Path(source), Path(target)
     if names_folder(target) and not place.is_dir():
         raise FileError(
@@ -84,11 +91,12 @@ def release_file(
     before = fingerprint(place)
     table = open_table(place)
     private = None if record is None else Path(record)
-    _check_paths(place, out, private, [Path(path) for path in protect])
+    _check_paths(place, out, private, [Path(path) for path in protect], books.files)
     try:
         with ExitStack() as held:
             folder = held.enter_context(work_folder(out))
-            recover(folder, out)
+            with books.mending(out, folder):
+                recover(folder, out)
             # before anything is refused: what a killed run left beside the record goes too
             keep = None if private is None else held.enter_context(_kept(private))
             _check_target(place, out, overwrite)
@@ -107,6 +115,7 @@ def release_file(
                 seed=seed,
                 shuffle=shuffle,
                 overwrite=overwrite,
+                books=books,
                 progress=progress,
             )
     except OSError as error:
@@ -128,6 +137,7 @@ def _release(
     seed: int | None,
     shuffle: bool,
     overwrite: bool,
+    books: Bookkeeper,
     progress: Stage,
 ) -> Release:
     """The release itself, in a work folder that nobody else uses."""
@@ -188,8 +198,20 @@ def _release(
     )
     _check_written(fresh, plan, card, {rows, table.rows})
     refuse_change(place, before)
-    publish(folder, out, _text(card), replace=overwrite)
-    return Release(table=out, card=card, record=facts, notes=(*table.notes, *prepared.warnings))
+    known = private is not None and not prepared.test_seed
+    written = Written(
+        plan=plan,
+        column=column,
+        table=fresh,
+        target=out,
+        sha256=card["sha256"],
+        source=source_mark(prepared.seed, sha256) if known else None,
+        accepted=prepared.accepted,
+        shuffled=shuffle,
+    )
+    with books.entered(written):
+        publish(folder, out, _text(card), replace=overwrite)
+    return Release(table=out, card=card, record=facts, notes=(*table.notes, *prepared.warnings, *books.notes))
 
 
 @contextmanager
@@ -228,7 +250,7 @@ def _check_written(path: Path, plan: Plan, card: dict[str, Any], rows: set[int |
         )
 
 
-def _check_paths(source: Path, target: Path, record: Path | None, protect: list[Path]) -> None:
+def _check_paths(source: Path, target: Path, record: Path | None, protect: list[Path], books: Sequence[Path]) -> None:
     """Refuse to write over the input, or one output over another."""
     if not target.name:
         raise FileError(f"the output needs a name. Got {os.fspath(target)!r}.")
@@ -236,6 +258,8 @@ def _check_paths(source: Path, target: Path, record: Path | None, protect: list[
     outputs = {"the output": target, "the temporary output": work_folder_of(target), "the card": card_path(target)}
     if record is not None:
         outputs["the record"] = record
+    # what keeps account is written too
+    outputs |= {f"the ledger's file {path.name}": path for path in books}
     inputs = {"the input": source, **{f"the file {path.name}": path for path in protect}}
     try:
         _check_apart(inputs, outputs)

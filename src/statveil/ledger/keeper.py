@@ -1,0 +1,178 @@
+"""How a release of a file is entered: before its output gets its name, finished after, settled after a kill.
+
+An entry is finished by what can be seen, and stays pending where nothing proves it: pending releases count.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from statveil.errors import FileError, StatveilError
+from statveil.ledger.account import Account, refuse
+from statveil.ledger.entry import checked_name
+from statveil.ledger.ledger import Ledger, Pending
+from statveil.planning import Plan
+from statveil.spoken import Spoken
+from statveil.tables.bookkeeping import Written
+from statveil.tables.hashing import hash_file
+from statveil.tables.publishing import recover, table_in
+from statveil.whole_file import write_synced
+from statveil.work_folder import JOURNAL, work_folder, work_folder_of
+
+__all__ = ["Keeper", "settled"]
+
+_RUN = "ledger-run"
+"""In the work folder: which run made the table that lies there."""
+
+
+class Keeper(Spoken):
+    """Keeps account of the releases of one dataset: for ``sv.release_file(..., ledger=...)``; one for each release."""
+
+    words = "report.ledger:describe_keeper"
+
+    def __init__(self, ledger: Ledger, *, dataset: str, budget: float | None, audience: str) -> None:
+        self.ledger = ledger
+        self.dataset, self.audience = checked_name(dataset, "the dataset"), checked_name(audience, "the audience")
+        self.budget = budget
+        self.entry: int | None = None
+        """Number of the entry of the release that was made last."""
+        self.accounts: tuple[Account, ...] = ()
+        """The secrets of its column, as they stand after it."""
+        self.head: str | None = None
+        """The head right after that entry was finished."""
+        self._notes: list[str] = []
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """The ledger, and what SQLite keeps beside it."""
+        path = self.ledger.path
+        return [path, *(path.with_name(path.name + end) for end in ("-journal", "-wal", "-shm"))]
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What the holder should know of the entry."""
+        return self._notes
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry for scripts, with the head that all entries lead to."""
+        return {
+            "file": str(self.ledger.path),
+            "dataset": self.dataset,
+            "audience": self.audience,
+            "entry": self.entry,
+            "accounts": [account.to_json() for account in self.accounts],
+            "head": self.head,
+        }
+
+    def admit(self, plan: Plan, *, column: str, recorded: bool) -> None:
+        """Refuse what would pass a budget."""
+        checked_name(column, "the column")
+        found = self.ledger.check(plan, dataset=self.dataset, column=column, budget=self.budget, recorded=recorded)
+        refuse(found, dataset=self.dataset, column=column)
+        self.accounts = found.accounts
+
+    @contextmanager
+    def mending(self, target: Path, folder: Path) -> Iterator[None]:
+        """Settle what killed runs entered of this output, by what they left."""
+        waiting = self.ledger.pending(target)
+        left = _left(folder, target) if waiting else None
+        yield
+        for each in waiting:
+            _settle(self.ledger, each, target, left)
+
+    @contextmanager
+    def entered(self, written: Written) -> Iterator[None]:
+        """An entry before, and its end after."""
+        run, folder = os.urandom(16).hex(), written.table.parent
+        proven = self.ledger.seen(
+            dataset=self.dataset, column=written.column, source=written.source, sha256=written.sha256
+        )
+        # before the entry: whoever finds both knows that this run left the table
+        write_synced(folder / _RUN, run.encode(), private=True)
+        fresh = written.table.stat()
+        self.entry = self.ledger.enter(
+            written.plan,
+            dataset=self.dataset,
+            column=written.column,
+            audience=self.audience,
+            budget=self.budget,
+            sha256=written.sha256,
+            source=written.source,
+            target=written.target,
+            run=run,
+            accepted=written.accepted,
+            shuffled=written.shuffled,
+        )
+        try:
+            yield
+        except BaseException:
+            # it has its place only if it is no longer here; a ledger that cannot be written keeps it pending
+            if written.table.exists() and os.path.samestat(fresh, written.table.stat()):
+                self._finish("abandoned", "not published")
+            raise
+        if proven is None:
+            self._notes.append(f"the first entry of {written.column!r} of {self.dataset!r} in {self.ledger.path}")
+        if proven is False:
+            self._notes.append(
+                f"counted as a release of the same rows as before: only the name {self.dataset!r} says that they did "
+                "not change"
+            )
+        self._finish("done", "released")
+
+    def _finish(self, state: str, how: str) -> None:
+        assert self.entry is not None
+        try:
+            self.head = self.ledger.finish(self.entry, state, how=how)
+        except StatveilError as error:
+            self._notes.append(
+                f"entry {self.entry} of the ledger stays pending, and counts: {error} 'statveil ledger resolve' "
+                "settles it"
+            )
+
+
+def settled(ledger: Ledger, pending: Pending) -> str:
+    """Look at what is left of a pending release; its state then."""
+    target = pending.target
+    try:
+        if target is None or not target.parent.is_dir():
+            return "pending"
+        if not work_folder_of(target).exists() and not target.exists():
+            return "pending"  # gone, or given away
+        with work_folder(target) as folder:  # no run is at work on it
+            left = _left(folder, target)
+            recover(folder, target)
+            return _settle(ledger, pending, target, left)
+    except OSError:  # another run, or a folder that cannot be used now
+        return "pending"
+
+
+def _settle(ledger: Ledger, pending: Pending, target: Path, left: tuple[str, str] | None) -> str:
+    """Finish an entry by what is in place, or by what its own run left; ``target`` has been mended."""
+    if target.exists() and hash_file(target) == pending.sha256:
+        ledger.finish(pending.number, "done", how="found in place")
+        return "done"
+    if left is not None and left == (pending.run, pending.sha256):
+        ledger.finish(pending.number, "abandoned", how="found unpublished")
+        return "abandoned"
+    return "pending"
+
+
+def _left(folder: Path, target: Path) -> tuple[str, str] | None:
+    """Which run left a table that never got its place, and the table's hash; None where nothing proves that.
+
+    After names were exchanged the old table has the new one's name for a moment, while the journal names the new one.
+    """
+    table, journal = table_in(folder, target), folder / JOURNAL
+    try:
+        run = (folder / _RUN).read_text()
+        found = hash_file(table) if table.exists() else None
+        if found is None or (journal.exists() and json.loads(journal.read_bytes())["table"] != found):
+            return None
+    except (OSError, ValueError, LookupError, TypeError, FileError):
+        return None
+    return run, found
