@@ -74,11 +74,8 @@ _HINTS = {
     '"': "write texts in single quotes",
     "'": "a text ends with a single quote",
     "`": "a name ends with a backquote",
-    "“": "write texts in single quotes",
-    "‘": "write texts in straight single quotes",
     "≥": "write >=",
     "≤": "write <=",
-    "×": "write *",
     ".": "write no points in names; a name with one stands in backquotes",
     "[": "only columns, not places in them, can be named",
 }
