@@ -18,7 +18,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _STRINGS = (
     re.compile(r'"""(?:[^\\]|\\.)*?"""(?:""(?!")|"(?!"))?', re.DOTALL),
     re.compile(r"'''.*?'''(?:''(?!')|'(?!'))?", re.DOTALL),
-    re.compile(r'"(?:[^"\\n]|\\.)*"'),
+    re.compile(r'"(?:[^"\\\n]|\\.)*"'),
     re.compile(r"'[^'\n]*'"),
 )
 _PLAIN = re.compile(r"[^,\]}#\n]*")

@@ -47,8 +47,6 @@ def parsed(text: str, source: str) -> tuple[dict[str, Any], dict[Path, int]]:
         raise ProblemError(f"{source} has {len(text):,} characters; a specification has at most {LARGEST_TEXT:,}.")
     try:
         data = tomllib.loads(text)
-        # \r\n counts as one line end for tomllib, which reads a copy with \n
-        return data, lines_of(text.replace("\r\n", "\n"))
     except tomllib.TOMLDecodeError as error:
         found = _POSITION.search(str(error))
         line = text.count("\n") + 1 if found is None or found[1] is None else int(found[1])
@@ -61,6 +59,7 @@ def parsed(text: str, source: str) -> tuple[dict[str, Any], dict[Path, int]]:
         ) from None
     except ValueError:  # a number of thousands of digits
         raise ProblemError(f"{source} has a number that is too long to be read; shorten it.") from None
+    return data, lines_of(text)
 
 
 def placed_in(error: PlacedError, source: str, lines: Mapping[Path, int]) -> ProblemError:
