@@ -12,6 +12,8 @@ from statveil.composition import compose as compose
 from statveil.composition import tiers as tiers
 from statveil.design.frontier import Frontier as Frontier
 from statveil.design.frontier import frontier as frontier
+from statveil.drifting import Series as Series
+from statveil.drifting import series as series
 from statveil.errors import (
     BudgetError as BudgetError,
 )
@@ -39,6 +41,9 @@ from statveil.errors import (
 from statveil.errors import (
     TargetError as TargetError,
 )
+from statveil.leaking import Leakage as Leakage
+from statveil.leaking import SecretLeakage as SecretLeakage
+from statveil.leaking import leakage as leakage
 from statveil.ledger.ledger import Ledger as Ledger
 from statveil.ledger.verifying import LedgerCheck as LedgerCheck
 from statveil.ledger.view import LedgerView as LedgerView

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from statveil.accounting import joint
+from statveil.accounting.candidates import Candidates, candidates
 from statveil.accounting.guarantee import Risk
+from statveil.accounting.telling import left_open
 from statveil.baseline import risk_without_release
 from statveil.errors import ProblemError, StatveilError
 from statveil.mechanisms.cells import Cells
@@ -23,7 +25,17 @@ from statveil.problem.problem import Problem
 from statveil.problem.tolerance import Relative
 from statveil.spoken import Spoken
 
-__all__ = ["Composition", "JointRisk", "Tiers", "compose", "tiers"]
+__all__ = [
+    "Composition",
+    "JointRisk",
+    "Tiers",
+    "checked",
+    "compose",
+    "in_common_terms",
+    "of_secret",
+    "stated_problems",
+    "tiers",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +51,8 @@ class JointRisk:
     certain: float | None
     """Share of the values for which one guess is sure to hit; ``None`` where it is not worked out."""
     why: str
+    candidates: Candidates | None = None
+    """How many guesses are sure to hit; ``None`` where it is not worked out."""
 
     @property
     def leakage(self) -> float:
@@ -56,6 +70,8 @@ class JointRisk:
             "risk_without_release": self.risk_without_release,
             "leakage_bits": self.leakage,
             "certain_share": self.certain,
+            "candidates_least": None if self.candidates is None else self.candidates.least,
+            "candidates_mean": None if self.candidates is None else self.candidates.mean,
             "why": self.why,
         }
 
@@ -109,18 +125,42 @@ def compose(plans: Sequence[Plan]) -> Composition:
     >>> round(ten.risk, 6), round(compose([ten, ten]).risk, 6), round(compose([ten, seven]).risk, 6)
     (0.2, 0.2, 0.43)
     """
-    given = tuple(plans)
-    if not given or not all(isinstance(each, Plan) for each in given):
-        raise ProblemError("compose takes a list of one plan or more for the same column.")
-    _check_one_column(given)
-    problems = list({str(plan.problem.to_json()): plan.problem for plan in given}.values())
-    told = _maps_that_tell(given)
-    found = [_of_secret(problem, given, told) for problem in problems]
+    given = checked(plans, "compose")
+    found = [of_secret(problem, given) for problem in stated_problems(given)]
     return Composition(
         alone=tuple(plan.risk for plan in given),
         different=len(_different(given)),
         secrets=tuple(sorted(found, key=lambda each: -each.risk)),
     )
+
+
+def checked(plans: Sequence[Plan], what: str) -> tuple[Plan, ...]:
+    """The plans, if there are any and all are about one column."""
+    given = tuple(plans)
+    if not given or not all(isinstance(each, Plan) for each in given):
+        raise ProblemError(f"{what} takes a list of one plan or more for the same column.")
+    _check_one_column(given)
+    return given
+
+
+def stated_problems(plans: Sequence[Plan]) -> list[Problem]:
+    """Every secret, tolerance and prior that one of the plans states, once."""
+    return list({str(plan.problem.to_json()): plan.problem for plan in plans}.values())
+
+
+def in_common_terms(problem: Problem, plans: Sequence[Plan]) -> list[Mechanism] | str:
+    """The mechanisms of all plans with the parameters of one problem; why they tell everything, where they may."""
+    if len(_different(plans)) > 1:
+        told = _maps_that_tell(plans)
+        if told is not None:
+            return told
+        if not _same_ranges(problem, plans):
+            return "the priors have different ranges"
+    mechanisms = [_in_terms_of(problem, plan) for plan in _different(plans)]
+    known = [mechanism for mechanism in mechanisms if mechanism is not None]
+    if len(known) < len(mechanisms):
+        return "one of the plans hides another statistic, which moves with this one by an unknown amount"
+    return known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,7 +279,9 @@ def _kept(plan: Plan) -> tuple[Any, ...] | None:
     return mode.name, mode.fixed_point(plan.problem)
 
 
-def _of_secret(problem: Problem, plans: Sequence[Plan], told: str | None) -> JointRisk:
+def of_secret(problem: Problem, plans: Sequence[Plan]) -> JointRisk:
+    """The joint risk of the secret that one of the plans hides."""
+    told = _maps_that_tell(plans)
     same = next((plan for plan in plans if plan.problem == problem), None)
     if same is not None and len(_different(plans)) == 1:
         found = joint.joint_risk(problem, [same.mechanism])
@@ -268,7 +310,15 @@ def _of_secret(problem: Problem, plans: Sequence[Plan], told: str | None) -> Joi
         risk_without_release=min(blind, found.risk.value),
         certain=found.certain,
         why=found.why,
+        candidates=_candidates(problem, plans),
     )
+
+
+def _candidates(problem: Problem, plans: Sequence[Plan]) -> Candidates | None:
+    mechanisms = in_common_terms(problem, plans)
+    if isinstance(mechanisms, str):
+        return Candidates(least=1, mean=1.0, certain=1.0)
+    return candidates(problem, left_open(problem, mechanisms))
 
 
 def _same_ranges(problem: Problem, plans: Sequence[Plan]) -> bool:

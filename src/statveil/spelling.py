@@ -18,7 +18,7 @@ from statveil.problem.families.negative_binomial import NegativeBinomial
 from statveil.problem.families.shape import Shape
 from statveil.problem.family import FAMILIES, Family
 from statveil.problem.model import CATALOGUE
-from statveil.problem.prior import Box
+from statveil.problem.prior import Box, Simplex
 from statveil.problem.priors.density import Density
 from statveil.problem.priors.elicited import Elicited
 from statveil.problem.priors.flat import Flat
@@ -26,6 +26,7 @@ from statveil.problem.priors.known import Known
 from statveil.problem.priors.lipschitz import Lipschitz
 from statveil.problem.priors.log_slope import LogSlope
 from statveil.problem.priors.log_uniform import LogUniform
+from statveil.problem.problem import Problem
 from statveil.problem.secret import Secret, secret_from_text
 from statveil.problem.shapes.standard import Standard
 from statveil.problem.structure import Structure
@@ -37,6 +38,7 @@ __all__ = [
     "parse_family",
     "parse_known",
     "parse_number",
+    "parse_other_prior",
     "parse_priors",
     "parse_secret",
     "parse_shape",
@@ -205,6 +207,21 @@ def parse_priors(texts: Sequence[str], *, named: bool = True) -> Box | None:
             raise ProblemError(f"the prior of {name!r} is given twice; keep one of them.")
         axes[name] = axis
     return Box(axes) if axes else None
+
+
+def parse_other_prior(texts: Sequence[str], problem: Problem) -> Box:
+    """Another belief about the parameters of a plan's problem; where one is uncertain no name is needed."""
+    whole = [text.strip() for text in texts]
+    free = () if isinstance(problem.prior, Simplex) else problem.box.free
+    if not problem.family.shapeless and len(free) == 1:
+        between = tuple(text.lstrip("~").startswith("between(") for text in whole)
+        whole = [
+            text if _names(text) else f"{free[0]}~{text.lstrip('~')}" if asked else f"{free[0]}={text}"
+            for text, asked in zip(whole, between, strict=True)
+        ]
+    found = parse_priors(whole, named=not problem.family.shapeless)
+    assert found is not None
+    return found
 
 
 def _names(text: str) -> bool:

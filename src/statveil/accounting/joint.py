@@ -36,7 +36,18 @@ from statveil.theory.risk.one_dimensional import share_of, teeth
 from statveil.theory.risk.pieces import best_in_bins
 from statveil.theory.risk.polygon import polygon_risk
 
-__all__ = ["Joint", "Parts", "common_edges", "joint_risk", "parts_of"]
+__all__ = [
+    "Joint",
+    "Parts",
+    "Refinement",
+    "common_edges",
+    "different",
+    "joined_cells",
+    "joint_risk",
+    "on_parallel_lines",
+    "parts_of",
+    "refinement",
+]
 
 _MOST_ENTRIES = 1_000_000
 """Pairs of a piece and a joint release that are told apart; beyond, chance counts as told."""
@@ -74,17 +85,22 @@ class Parts:
 
 def joint_risk(problem: Problem, mechanisms: Sequence[Mechanism]) -> Joint:
     """Risk of the problem's secret under the releases of all these mechanisms; equal ones count once."""
-    different = list({str(mechanism.to_json()): mechanism for mechanism in mechanisms}.values())
-    if len(different) == 1:
-        alone = risk(problem, different[0])
-        return Joint(risk=alone, why="the same release again adds nothing", certain=_certain_alone(problem, different))
+    unequal = different(mechanisms)
+    if len(unequal) == 1:
+        alone = risk(problem, unequal[0])
+        return Joint(risk=alone, why="the same release again adds nothing", certain=_certain_alone(problem, unequal))
     if isinstance(problem.prior, Simplex):
-        return _of_shares(problem, different)
+        return _of_shares(problem, unequal)
     if not all(axis.exact for axis in problem.box.axes.values()):
-        return _added(problem, different)
+        return _added(problem, unequal)
     if len(problem.box.free) == 1:
-        return _on_a_line(problem, different)
-    return _on_lines(problem, different)
+        return _on_a_line(problem, unequal)
+    return _on_lines(problem, unequal)
+
+
+def different(mechanisms: Sequence[Mechanism]) -> list[Mechanism]:
+    """The mechanisms, each once: the same release again adds nothing."""
+    return list({str(mechanism.to_json()): mechanism for mechanism in mechanisms}.values())
 
 
 def _all_told(why: str, kind: str = "exact") -> Joint:
@@ -159,24 +175,59 @@ def _plain(edges: Array, spacing: Array | float = np.inf) -> Parts:
     return Parts(edges=edges, choices=choices, spacing=np.broadcast_to(spacing, len(choices)).astype(np.float64))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refinement:
+    """The pieces into which all edges of several mechanisms cut one parameter's range."""
+
+    edges: Array
+    parts: tuple[Parts, ...]
+    places: tuple[Index, ...]
+    """For each mechanism, which of its own pieces holds each piece."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether each joint release stands for one piece, or for a comb in it."""
+        return all(part.plain for part in self.parts)
+
+    @property
+    def apart(self) -> Array:
+        """How far apart neighbours that share all releases stand on each piece; infinite where all points do."""
+        rows = np.stack([part.spacing[place] for part, place in zip(self.parts, self.places, strict=True)])
+        return np.array([_together(column, size) for column, size in zip(rows.T, np.diff(self.edges), strict=True)])
+
+    @property
+    def drawn(self) -> int:
+        """How many of the mechanisms draw their release."""
+        return sum(any(len(choice) > 1 for choice in part.choices) for part in self.parts)
+
+
+def refinement(problem: Problem, mechanisms: Sequence[Mechanism]) -> Refinement | str:
+    """All edges together on the line of a problem with one uncertain parameter; why not, where there are none."""
+    (name,) = problem.box.free
+    parts = [parts_of(mechanism, problem) for mechanism in mechanisms]
+    found = tuple(part for part in parts if part is not None)
+    if len(found) < len(parts):
+        return "one of the releases bins another parameter than the one that is uncertain"
+    edges = common_edges(found, problem.box.axes[name])
+    if len(edges) < 2:
+        return "no value has all of these releases: their priors do not meet"
+    middle = 0.5 * (edges[:-1] + edges[1:])
+    places = tuple(
+        np.clip(np.searchsorted(part.edges, middle, side="right") - 1, 0, len(part.choices) - 1) for part in found
+    )
+    return Refinement(edges=edges, parts=found, places=places)
+
+
 def _on_a_line(problem: Problem, mechanisms: Sequence[Mechanism]) -> Joint:
     (name,) = problem.box.free
     axis = problem.box.axes[name]
-    parts = [parts_of(mechanism, problem) for mechanism in mechanisms]
-    found = [part for part in parts if part is not None]
-    if len(found) < len(parts):
-        return _all_told("one of the releases bins another parameter than the one that is uncertain", "upper bound")
-    edges = common_edges(found, axis)
-    if len(edges) < 2:
-        return _all_told("no value has all of these releases: their priors do not meet", "upper bound")
-    middle = 0.5 * (edges[:-1] + edges[1:])
-    places = [
-        np.clip(np.searchsorted(part.edges, middle, side="right") - 1, 0, len(part.choices) - 1) for part in found
-    ]
-    spacing = [part.spacing[place] for part, place in zip(found, places, strict=True)]
-    if all(bool(np.isinf(each).all()) for each in spacing):
-        return _given(axis, edges, _refined(problem, found, edges, places))
-    return _with_combs(problem, axis, edges, found, np.stack(spacing))
+    found = refinement(problem, mechanisms)
+    if isinstance(found, str):
+        return _all_told(found, "upper bound")
+    apart = found.apart
+    if bool(np.isinf(apart).all()):
+        return _given(axis, found.edges, _refined(problem, found))
+    return _with_combs(problem, axis, found.edges, found.parts, apart)
 
 
 def common_edges(parts: Sequence[Parts], axis: Axis) -> Array:
@@ -203,26 +254,39 @@ def _given(axis: Axis, edges: Array, found: Joint) -> Joint:
     return Joint(risk=value, why=found.why, certain=certain)
 
 
-def _refined(problem: Problem, parts: Sequence[Parts], edges: Array, places: Sequence[Index]) -> Joint:
+def _refined(problem: Problem, found: Refinement) -> Joint:
     """Classes of neighbours, or of chance: the joint mechanism is one of cells, and is accounted for as such.
 
     Two plans that draw do so with seeds of their own, or by the one chance of a common seed: the worse counts.
     """
-    if all(part.plain for part in parts):  # each joint release stands for one piece
+    if found.plain:  # each joint release stands for one piece
         (name,) = problem.box.free
+        edges = found.edges
         middles = tuple((0.5 * (edges[:-1] + edges[1:])).tolist())
         bins = Partition(parameter=name, edges=tuple(edges.tolist()), released=middles)
         alone = tuple(((i, 1.0),) for i in range(len(middles)))
         cells = Cells(parameter=name, edges=bins.edges, released=tuple(range(len(middles))), choices=alone)
         why, certain = "all edges together cut the range", _certain_cells(problem, cells)
         return Joint(risk=risk(problem, bins), why=why, certain=certain)
-    drawn = sum(any(len(choice) > 1 for choice in part.choices) for part in parts)
-    found = [_coupled(problem, parts, edges, places, shared) for shared in ((False, True) if drawn > 1 else (False,))]
-    return max(found, key=lambda joint: joint.risk.value)
+    ways = [_coupled(problem, found, shared) for shared in ((False, True) if found.drawn > 1 else (False,))]
+    return max(ways, key=lambda joint: joint.risk.value)
 
 
-def _coupled(problem: Problem, parts: Sequence[Parts], edges: Array, places: Sequence[Index], shared: bool) -> Joint:
+def _coupled(problem: Problem, found: Refinement, shared: bool) -> Joint:
     (name,) = problem.box.free
+    cells, known = joined_cells(name, found, shared)
+    value = risk(problem, cells)
+    if not known:
+        value = Risk(value=value.value, kind="upper bound")
+    return Joint(risk=value, why="all edges together cut the range", certain=_certain_cells(problem, cells))
+
+
+def joined_cells(name: str, found: Refinement, shared: bool) -> tuple[Cells, bool]:
+    """The joint release as cells, and whether every chance is in it: with too many, which piece it is counts as told.
+
+    ``shared`` draws all releases by one chance, as a common seed does, and else each by its own.
+    """
+    parts, edges, places = found.parts, found.edges, found.places
     counts = [np.array([len(choice) for choice in part.choices]) for part in parts]
     sizes = np.stack([count[place] for count, place in zip(counts, places, strict=True)])
     known = float(np.prod(sizes, axis=0).sum()) <= _MOST_ENTRIES
@@ -239,11 +303,7 @@ def _coupled(problem: Problem, parts: Sequence[Parts], edges: Array, places: Seq
         total = math.fsum(joint.values())
         choices.append(tuple((label, share / total) for label, share in joint.items()))
     released = tuple(float(i) for i in range(len(labels)))
-    cells = Cells(parameter=name, edges=tuple(edges.tolist()), released=released, choices=tuple(choices))
-    value = risk(problem, cells)
-    if not known:
-        value = Risk(value=value.value, kind="upper bound")
-    return Joint(risk=value, why="all edges together cut the range", certain=_certain_cells(problem, cells))
+    return Cells(parameter=name, edges=tuple(edges.tolist()), released=released, choices=tuple(choices)), known
 
 
 _Choice = tuple[tuple[int, float], ...]
@@ -270,12 +330,7 @@ def _certain_cells(problem: Problem, cells: Cells) -> float | None:
         return None
     edges = np.array(cells.edges)
     mass = np.diff(np.asarray(found.axis.cdf(edges), dtype=np.float64))
-    ends = np.asarray(found.curve.value(edges), dtype=np.float64)
-    low, high = np.minimum(ends[:-1], ends[1:]), np.maximum(ends[:-1], ends[1:])
-    for turn in found.curve.turns:
-        at = int(np.clip(np.searchsorted(edges, turn, side="right") - 1, 0, len(low) - 1))
-        there = float(np.asarray(found.curve.value(np.array([turn])))[0])
-        low[at], high[at] = min(low[at], there), max(high[at], there)
+    low, high = found.curve.images(edges)
     cell, release, share = cells.entries
     count = len(cells.released)
     least, most, held = np.full(count, np.inf), np.full(count, -np.inf), np.zeros(count)
@@ -285,14 +340,13 @@ def _certain_cells(problem: Problem, cells: Cells) -> float | None:
     return float(held[most - least <= found.window * (1 + 1e-12)].sum())
 
 
-def _with_combs(problem: Problem, axis: Axis, edges: Array, parts: Sequence[Parts], spacing: Array) -> Joint:
+def _with_combs(problem: Problem, axis: Axis, edges: Array, parts: Sequence[Parts], apart: Array) -> Joint:
     """Points that share all releases are a common multiple of the spacings apart; each piece is accounted for alone."""
     if not isinstance(problem.family, LocationScale) or problem.secret.linear(problem.family) is None:
         return _all_told("combs of a secret that bends are not accounted for together", "upper bound")
     (name,) = problem.box.free
     window = hit_window(problem, {name: 1.0}, problem.tolerance)
     start, size = edges[:-1], np.diff(edges)
-    apart = np.array([_together(column, length) for column, length in zip(spacing.T, size, strict=True)])
     whole = np.isinf(apart)
     told = ~whole & (apart >= size)
     comb = ~whole & ~told
@@ -399,9 +453,8 @@ def _on_lines(problem: Problem, mechanisms: Sequence[Mechanism]) -> Joint:
     if any(each.step is not None for each in bins):
         return _all_told("whole steps on lines are not accounted for together", "upper bound")
     first = bins[0]
-    same = all(_equal(first.coordinate, each.coordinate) for each in bins)
     axes = [problem.box.axes[name] for name in problem.box.free]
-    if not same or not all(axis.flat for axis in axes):
+    if not on_parallel_lines(mechanisms) or not all(axis.flat for axis in axes):
         return _added(problem, mechanisms)
     names, polygon = support_polygon(problem)
     coordinate, direction = pair(names, first.coordinate), pair(names, first.direction)
@@ -409,6 +462,17 @@ def _on_lines(problem: Problem, mechanisms: Sequence[Mechanism]) -> Joint:
     window = hit_window(problem, first.direction, problem.tolerance)
     value = polygon_risk(polygon, direction, coordinate, edges, window)
     return Joint(risk=Risk(value=value, kind="exact"), why="all edges together cut the lines, which are parallel")
+
+
+def on_parallel_lines(mechanisms: Sequence[Mechanism]) -> bool:
+    """Whether all are bins of one coordinate on the same lines, so that all edges together cut these."""
+    bins = [each for each in mechanisms if isinstance(each, Interval) and each.step is None]
+    if len(bins) < len(mechanisms):
+        return False
+    first = bins[0]
+    return all(
+        _parallel(first.direction, each.direction) and _equal(first.coordinate, each.coordinate) for each in bins
+    )
 
 
 def _on_rays(problem: Problem, mechanisms: Sequence[Scaling]) -> Joint:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statveil.composition import Composition, JointRisk, Tiers
 from statveil.problem.wording import distortion_text
-from statveil.rounding import shown_up
+from statveil.rounding import shown_down, shown_up
 
 __all__ = ["describe_composition", "describe_tiers"]
 
@@ -35,6 +35,11 @@ def _secret(each: JointRisk) -> list[str]:
     ]
     if each.certain is not None:
         lines.append(f"  certain     {shown_up(each.certain)}   for this share of the values one guess is sure to hit")
+    if each.candidates is not None:
+        lines.append(
+            f"  candidates  {shown_down(each.candidates.mean, 4)}   so many guesses, on average, are sure to hit; at "
+            f"least {each.candidates.least}"
+        )
     return lines
 
 

@@ -65,6 +65,17 @@ class Curve:
         """Whether the secret only rises or only falls."""
         return not self.turns
 
+    def images(self, edges: Array) -> tuple[Array, Array]:
+        """Lowest and highest secret between neighbouring edges."""
+        ends = np.asarray(self.value(edges), dtype=np.float64)
+        low, high = np.minimum(ends[:-1], ends[1:]), np.maximum(ends[:-1], ends[1:])
+        for turn in self.turns:
+            if edges[0] < turn < edges[-1]:
+                at = min(int(np.searchsorted(edges, turn, side="right")) - 1, len(low) - 1)
+                there = float(np.asarray(self.value(np.array([turn])))[0])
+                low[at], high[at] = min(low[at], there), max(high[at], there)
+        return low, high
+
     @property
     def straight(self) -> bool:
         """Whether a secret with a formula is linear: it is at a few uneven places only if it is everywhere."""

@@ -34,8 +34,8 @@ class Line:
     window: float
 
 
-def line(problem: Problem) -> Line:
-    """The line of a problem with one uncertain parameter."""
+def line(problem: Problem, *, exact: bool = True) -> Line:
+    """The line of a problem with one uncertain parameter; of a class of densities only where ``exact`` is false."""
     if not isinstance(problem.prior, Box) or len(problem.box.free) != 1:
         raise ProblemError(
             "the numeric methods are for one uncertain parameter. Got "
@@ -44,7 +44,7 @@ def line(problem: Problem) -> Line:
         )
     (name,) = problem.box.free
     axis = problem.box.axes[name]
-    if not axis.exact:
+    if exact and not axis.exact:
         raise ProblemError(
             "the numeric methods need a density. Got a Lipschitz class; state a density, a table or a plain range, "
             "or use the method 'interval'."

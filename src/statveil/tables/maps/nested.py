@@ -107,9 +107,7 @@ def _least(units: Counts, keep: int, draws: Generator) -> Counts:
     return np.asarray(seen[stops] - seen[stops - units], dtype=np.int64)
 
 
-def first_placed(
-    weights: Array, units: int, draws: Node, *, listed: int = _LISTED, thrown: int = _THROWN
-) -> Counts:
+def first_placed(weights: Array, units: int, draws: Node, *, listed: int = _LISTED, thrown: int = _THROWN) -> Counts:
     """How many of the first ``units`` throws each entry gets, each with the odds ``weights``: multinomial, and nested.
 
     The first throws are made one by one. Then come parts of three times as many throws as there were before, each drawn

@@ -19,6 +19,7 @@ from statveil.theory.bins import Bins, Cuts
 
 __all__ = [
     "Polygon",
+    "band_lengths",
     "box_band",
     "box_risk",
     "capped_integral",
@@ -73,7 +74,7 @@ def polygon_risk(
     """Exact P(hit) for bands along ``coordinate`` and lines along ``direction`` (coordinate . direction = 1)."""
     areas = [
         float(capped_integral(np.diff(knots, axis=1), length[:, :-1], length[:, 1:], window).sum())
-        for knots, length in _band_lengths(polygon, direction, coordinate, bins)
+        for knots, length in band_lengths(polygon, direction, coordinate, bins)
     ]
     return min(1.0, math.fsum(areas) / polygon.area)
 
@@ -82,10 +83,10 @@ def longest_piece(
     polygon: Polygon, direction: tuple[float, float], coordinate: tuple[float, float], bins: Bins
 ) -> float:
     """Length, in the binned coordinate, of the longest line piece inside one bin."""
-    return max(float(length.max()) for _, length in _band_lengths(polygon, direction, coordinate, bins))
+    return max(float(length.max()) for _, length in band_lengths(polygon, direction, coordinate, bins))
 
 
-def _band_lengths(
+def band_lengths(
     polygon: Polygon, direction: tuple[float, float], coordinate: tuple[float, float], bins: Bins | Cuts
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Knots of the transverse coordinate and piece lengths there, a row a band, in blocks of bands."""
