@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from statveil.errors import ProblemError, TargetError
 from statveil.numbers import number, positive
@@ -12,6 +14,7 @@ __all__ = [
     "CLOSELY",
     "ROUNDED",
     "BinWidth",
+    "EachRisk",
     "HidesNothingError",
     "MaxDistortion",
     "MaxRisk",
@@ -44,6 +47,16 @@ class MaxRisk:
 
 
 @dataclass(frozen=True, slots=True)
+class EachRisk:
+    """The best attacker may hit each of several secrets with at most its own probability."""
+
+    values: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", tuple(MaxRisk(value).value for value in self.values))
+
+
+@dataclass(frozen=True, slots=True)
 class MaxDistortion:
     """No release may lie farther than this from its original."""
 
@@ -63,22 +76,29 @@ class BinWidth:
         object.__setattr__(self, "value", positive(self.value, "the bin width"))
 
 
-Target = MaxRisk | MaxDistortion | BinWidth
+Target = MaxRisk | EachRisk | MaxDistortion | BinWidth
 
 
-def target(*, max_risk: float | None = None, max_distortion: float | None = None, bin: float | None = None) -> Target:
+def target(
+    *, max_risk: float | Sequence[float] | None = None, max_distortion: float | None = None, bin: float | None = None
+) -> Target:
     """The one target that was given."""
-    given = [
-        make(value)
-        for make, value in ((MaxRisk, max_risk), (MaxDistortion, max_distortion), (BinWidth, bin))
-        if value is not None
+    made: list[Target | None] = [
+        None if max_risk is None else EachRisk(tuple(max_risk)) if _several(max_risk) else MaxRisk(max_risk),
+        None if max_distortion is None else MaxDistortion(max_distortion),
+        None if bin is None else BinWidth(bin),
     ]
+    given = [one for one in made if one is not None]
     if len(given) != 1:
         raise ProblemError(
             f"give exactly one of max risk, max distortion and bin width. Got {len(given) or 'none'} of them; a max "
             "risk of 0.2, say, lets the best attacker hit one time in five."
         )
     return given[0]
+
+
+def _several(value: float | Sequence[float]) -> TypeGuard[Sequence[float]]:
+    return isinstance(value, list | tuple)
 
 
 def meets(risk: float, goal: MaxRisk | float, *, within: float = ROUNDED) -> bool:

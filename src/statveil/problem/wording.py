@@ -12,7 +12,7 @@ __all__ = ["beyond_shape", "column_text", "distortion_text", "mean_or_label", "s
 
 def column_text(problem: Problem) -> str:
     """What kind of column a problem is about."""
-    return "a column of any shape" if problem.family.shapeless else f"a {problem.family.label} column"
+    return problem.family.column_text
 
 
 def tolerance_text(problem: Problem) -> str:
