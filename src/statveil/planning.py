@@ -20,7 +20,7 @@ from statveil.design.methods import METHODS, choose
 from statveil.design.optimum import least_possible, one_line
 from statveil.design.partition.designer import check_grid
 from statveil.design.refinement import refine
-from statveil.design.target import EachRisk, HidesNothingError, MaxDistortion, MaxRisk, Target, meets, target
+from statveil.design.target import HidesNothingError, MaxDistortion, MaxRisk, Target, meets, target
 from statveil.errors import ProblemError, TargetError, unknown_name
 from statveil.mechanisms.directed import Directed
 from statveil.mechanisms.interval import Interval
@@ -520,8 +520,10 @@ def plan(
         check_grid(grid)
     if problem.also and robust_to is not None:
         raise ProblemError("a range of tolerances is for one secret; with two state each with its largest tolerance.")
-    if isinstance(goal, EachRisk) and not problem.also:
-        raise ProblemError(f"several risks are for several secrets. Got {len(goal.values)} risks and one secret.")
+    if problem.also and after:
+        raise ProblemError("the next release of a column with two secrets is not planned after another; see compose.")
+    if isinstance(goal, MaxRisk) and goal.each and not problem.also:
+        raise ProblemError(f"several risks are for several secrets. Got {len(goal.each)} risks and one secret.")
     robust = None if robust_to is None else check_range(robust_to, problem)
     # a hit within a small tolerance is one within a larger, so the highest tolerance decides
     asked = problem if robust is None else replace(problem, tolerance=tolerated(problem, robust[1]))

@@ -65,8 +65,10 @@ def play(problem: Problem, mechanism: Mechanism, *, trials: int, rng: Generator,
     if not 0 < number(confidence, "the confidence") < 1:
         raise ProblemError(f"the confidence must be a number between 0 and 1, both excluded. Got {confidence:g}.")
     alone = isinstance(problem.prior, Box) and len(problem.box.free) == 1
-    attack = _grouped if alone and mechanism.finite else _by_tile if isinstance(mechanism, Tiles) else _by_fibre
-    hits = attack(problem, mechanism, trials, rng)
+    if isinstance(mechanism, Tiles):
+        hits = _by_tile(problem, mechanism, trials, rng)
+    else:
+        hits = (_grouped if alone and mechanism.finite else _by_fibre)(problem, mechanism, trials, rng)
     low, high = proportion_interval(hits, trials, confidence)
     return Rate(rate=hits / trials, low=low, high=high, trials=trials, confidence=confidence)
 

@@ -7,8 +7,8 @@ from statveil.accounting.scaling import quarter
 from statveil.accounting.tiles import Both, both, either
 
 __all__ = [
-    "Both",
     "KINDS",
+    "Both",
     "Risk",
     "accounted_distortion",
     "accounted_risk",

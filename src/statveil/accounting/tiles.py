@@ -8,6 +8,7 @@ its bin, whatever the other one is: risks p1 and p2, either hit with 1 - (1 - p1
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from statveil.accounting.guarantee import KINDS, Risk, accounted_distortion, accounted_risk, risk
@@ -18,7 +19,7 @@ from statveil.mechanisms.tiles import Tiles
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.problem import Problem
 
-__all__ = ["Both", "both", "either"]
+__all__ = ["Both", "both", "either", "sum_of_two"]
 
 _UP = 1 + 1e-12
 """For the products and sums of a few rounded numbers."""
@@ -70,7 +71,8 @@ def _(mechanism: Tiles, problem: Problem, eps: float, quick: bool) -> Risk:
         ((name, _),) = slopes.items()
         return risk(problem, _alone(mechanism, name), tolerance=eps, quick=quick)
     if all(problem.box.axes[name].flat for name in slopes):
-        return Risk(value=_sum_of_two(mechanism, slopes, eps), kind="exact")
+        pieces = {name: list(bins.pieces()) for name, bins in mechanism.axes.items()}
+        return Risk(value=sum_of_two(pieces, slopes, eps), kind="exact")
     # whatever the one is, the other must fall into a window of its own
     alone = (risk(problem, _alone(mechanism, name), tolerance=eps, quick=quick).value for name in slopes)
     return Risk(value=min(alone), kind="upper bound")
@@ -81,16 +83,18 @@ def _alone(mechanism: Tiles, name: str) -> Interval:
     return Interval(along=name, coordinate={name: 1.0}, direction={name: 1.0}, bins=mechanism.axes[name])
 
 
-def _sum_of_two(mechanism: Tiles, slopes: dict[str, float], eps: float) -> float:
+def sum_of_two(pieces: Mapping[str, Sequence[tuple[float, int]]], slopes: Mapping[str, float], eps: float) -> float:
     """A secret that moves with both, uniform on each rectangle: its density there is a trapezoid.
 
     With sides a >= b in units of the secret the best window lies in the middle: w / a of the mass up to w = a - b, and
-    1 - (a + b - w)^2 / (4 a b) up to w = a + b.
+    1 - (a + b - w)^2 / (4 a b) up to w = a + b. ``pieces`` are the lengths of the bins of each parameter, and how many
+    there are of each.
     """
-    (one, two), window, total, area = mechanism.axes.items(), 2 * eps, 0.0, 0.0
-    for first, many in one[1].pieces():
-        for second, times in two[1].pieces():
-            a, b = sorted((slopes[one[0]] * first, slopes[two[0]] * second), reverse=True)
+    one, two = pieces
+    window, total, area = 2 * eps, 0.0, 0.0
+    for first, many in pieces[one]:
+        for second, times in pieces[two]:
+            a, b = sorted((slopes[one] * first, slopes[two] * second), reverse=True)
             caught = window / a if window <= a - b else 1 - max(0.0, a + b - window) ** 2 / (4 * a * b)
             total += many * times * first * second * min(1.0, caught)
             area += many * times * first * second

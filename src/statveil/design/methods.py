@@ -11,8 +11,8 @@ from statveil.design.cells.methods import Certified, design_cells
 from statveil.design.comb.design import design_comb
 from statveil.design.interval.design import design_interval
 from statveil.design.partition.designer import design_partition
-from statveil.design.tiles import design_tiles
 from statveil.design.target import BinWidth, MaxRisk, Target, meets, unreachable
+from statveil.design.tiles import design_tiles
 from statveil.design.treatment import Treatment, treatment
 from statveil.errors import ProblemError, StatveilError, TargetError
 from statveil.mechanisms.cells import Cells

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeGuard
 
 from statveil.errors import ProblemError, TargetError
 from statveil.numbers import number, positive
@@ -14,7 +13,6 @@ __all__ = [
     "CLOSELY",
     "ROUNDED",
     "BinWidth",
-    "EachRisk",
     "HidesNothingError",
     "MaxDistortion",
     "MaxRisk",
@@ -33,9 +31,10 @@ CLOSELY = 1 + 1e-12
 
 @dataclass(frozen=True, slots=True)
 class MaxRisk:
-    """The best attacker may hit with at most this probability."""
+    """The best attacker may hit with at most this probability; of several secrets ``each`` with at most its own."""
 
     value: float
+    each: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", number(self.value, "the largest allowed risk"))
@@ -46,14 +45,17 @@ class MaxRisk:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class EachRisk:
-    """The best attacker may hit each of several secrets with at most its own probability."""
+def each_risk(values: Sequence[float]) -> MaxRisk:
+    """A risk for each of several secrets, with that of hitting one of them which these allow.
 
-    values: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "values", tuple(MaxRisk(value).value for value in self.values))
+    >>> each_risk([0.2, 0.5])
+    MaxRisk(value=0.6, each=(0.2, 0.5))
+    """
+    each = tuple(MaxRisk(value).value for value in values)
+    missed = 1.0
+    for value in each:
+        missed *= 1 - value
+    return MaxRisk(1 - missed, each)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class BinWidth:
         object.__setattr__(self, "value", positive(self.value, "the bin width"))
 
 
-Target = MaxRisk | EachRisk | MaxDistortion | BinWidth
+Target = MaxRisk | MaxDistortion | BinWidth
 
 
 def target(
@@ -84,7 +86,7 @@ def target(
 ) -> Target:
     """The one target that was given."""
     made: list[Target | None] = [
-        None if max_risk is None else EachRisk(tuple(max_risk)) if _several(max_risk) else MaxRisk(max_risk),
+        None if max_risk is None else _risk(max_risk),
         None if max_distortion is None else MaxDistortion(max_distortion),
         None if bin is None else BinWidth(bin),
     ]
@@ -97,8 +99,8 @@ def target(
     return given[0]
 
 
-def _several(value: float | Sequence[float]) -> TypeGuard[Sequence[float]]:
-    return isinstance(value, list | tuple)
+def _risk(value: float | Sequence[float]) -> MaxRisk:
+    return each_risk(value) if isinstance(value, list | tuple) else MaxRisk(value)  # type: ignore[arg-type]
 
 
 def meets(risk: float, goal: MaxRisk | float, *, within: float = ROUNDED) -> bool:

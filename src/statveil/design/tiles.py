@@ -9,9 +9,9 @@ import numpy as np
 
 from statveil.accounting import distortion, risk
 from statveil.design.interval.design import design_interval
-from statveil.design.target import BinWidth, EachRisk, MaxDistortion, MaxRisk, Target, hides_nothing, meets, unreachable
+from statveil.design.target import BinWidth, MaxDistortion, MaxRisk, Target, hides_nothing, meets, unreachable
 from statveil.design.treatment import treatment
-from statveil.errors import ProblemError, TargetError
+from statveil.errors import ProblemError
 from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.tiles import Tiles
 from statveil.numeric import Array, bisected, whole_parts
@@ -25,8 +25,8 @@ from statveil.theory.bins import Bins
 
 __all__ = ["design_tiles"]
 
-_TABLE = 24
-"""Points of the trade-off of one coordinate where it has no closed form."""
+_TABLE, _PLACES = 24, 4
+"""Widths of bins that are tried where the risk has no closed form, and places where they begin."""
 _EVEN, _MOST_BREAKS = 4001, 20_000
 """Shares of the risk that are tried between the ends, and beside them those at which a bin more fits in."""
 _ROUNDS = 6
@@ -40,10 +40,10 @@ def design_tiles(problem: Problem, goal: Target) -> Tiles:
     sides = tuple(_side(one) for one in problem.each)
     if isinstance(goal, BinWidth):
         raise ProblemError("a bin width is for one secret; for two ask for a risk or a distortion.")
-    if isinstance(goal, EachRisk):
-        if len(goal.values) != len(sides):
-            raise ProblemError(f"give one risk for each of the {len(sides)} secrets. Got {len(goal.values)}.")
-        return _tiles(sides, [side.for_risk(most) for side, most in zip(sides, goal.values, strict=True)])
+    if isinstance(goal, MaxRisk) and goal.each:
+        if len(goal.each) != len(sides):
+            raise ProblemError(f"give one risk for each of the {len(sides)} secrets. Got {len(goal.each)}.")
+        return _tiles(sides, [side.for_risk(most) for side, most in zip(sides, goal.each, strict=True)])
     if isinstance(goal, MaxDistortion):
         return _for_distortion(problem, sides, goal)
     return _for_union(problem, sides, goal)
@@ -75,7 +75,8 @@ class _Side:
         return self.risk(whole)
 
     def risk(self, bins: Bins) -> float:
-        return risk(self.line, Interval(along="mean", coordinate={"mean": 1.0}, direction={"mean": 1.0}, bins=bins)).value
+        alone = Interval(along="mean", coordinate={"mean": 1.0}, direction={"mean": 1.0}, bins=bins)
+        return risk(self.line, alone).value
 
     def for_risk(self, most: float) -> Bins:
         """The narrowest bins with at most this risk."""
@@ -97,16 +98,18 @@ class _Side:
             even = np.linspace(self.least, most, _EVEN)
             risks = np.unique(np.concatenate([even, breaks[breaks <= most]]))
             return risks, self.widths(risks)
-        risks, widths = [], []
-        for asked in np.geomspace(max(self.least, 1e-9) * (1 + 1e-9), most, _TABLE):
-            try:
-                bins = self.for_risk(min(float(asked), 1 - 1e-12))
-            except TargetError:
-                continue
-            risks.append(self.risk(bins))
-            widths.append(min(bins.width, self.length))
+        widths = np.geomspace(self.window, self.length, _TABLE)
+        if not self.axis.exact:  # whole bins only: a shorter last bin can only worsen the bound
+            widths = self.length / np.unique(np.ceil(self.length / widths - 1e-9))
+        risks = np.array([min(self.risk(bins) for bins in self._laid(float(width))) for width in widths])
         order = np.argsort(risks)
-        return np.array(risks)[order], np.minimum.accumulate(np.array(widths)[order])
+        return risks[order], np.minimum.accumulate(widths[order])
+
+    def _laid(self, width: float) -> list[Bins]:
+        """Bins of one width, started at a few places: where the belief is not flat, alignment matters."""
+        shares = [0.0] if self.axis.falling or not self.axis.exact else np.arange(_PLACES) / _PLACES
+        low, high = self.axis.low, self.axis.high
+        return [Bins(low=low, high=high, origin=low - float(share) * width, width=width) for share in shares]
 
     def widths(self, risks: Array) -> Array:
         """Risk (n c + r) / R with n whole bins and a rest r < c, for the largest n that fits: s = c + R (1 - p) / n."""
@@ -159,7 +162,11 @@ def _for_union(problem: Problem, sides: tuple[_Side, ...], goal: MaxRisk) -> Til
 
     scores = score(shares)
     best = int(np.argmin(scores))
-    share, low, high = float(shares[best]), float(shares[max(best - 1, 0)]), float(shares[min(best + 1, len(shares) - 1)])
+    share, low, high = (
+        float(shares[best]),
+        float(shares[max(best - 1, 0)]),
+        float(shares[min(best + 1, len(shares) - 1)]),
+    )
     if all(side.axis.flat for side in sides):
         for _ in range(_ROUNDS):
             fan = np.linspace(low, high, 33)
@@ -186,8 +193,8 @@ def _either(first: float, second: float) -> float:
 def _narrowest(side: _Side, table: tuple[Array, Array], risks: Array) -> Array:
     if side.axis.flat:
         return side.widths(risks)
-    at = np.searchsorted(table[0], risks * (1 + 1e-12), side="right") - 1
-    return np.where(at >= 0, table[1][np.maximum(at, 0)], side.length)
+    # between the widths that were tried; only a proposal, which is held against the accounting
+    return np.exp(np.interp(np.log(np.maximum(risks, 1e-12)), np.log(table[0]), np.log(table[1])))
 
 
 def _for_distortion(problem: Problem, sides: tuple[_Side, ...], goal: MaxDistortion) -> Tiles:
@@ -254,6 +261,8 @@ def _dividing(problem: Problem, sides: tuple[_Side, ...], goal: MaxDistortion) -
 
 def _at_most(side: _Side, width: float) -> float:
     """The least risk with bins of at most this width."""
+    if width <= side.window * (1 + 1e-9):
+        return 1.0
     if not side.axis.flat:
         return side.risk(side.within(min(width, side.length)))
     count = math.floor(side.length / width * (1 + 1e-12))

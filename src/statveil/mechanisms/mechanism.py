@@ -149,6 +149,10 @@ class Mechanism(ABC):
     def fibre(self, released: Mapping[str, NDArray[np.float64]], support: Support, nodes: int) -> Fibre:
         """What each release leaves open."""
 
+    def candidates(self, released: Mapping[str, NDArray[np.float64]], support: Support, nodes: int) -> Fibre:
+        """Points that stand for all that each release leaves open, on a line or not; only the prior weighs them."""
+        return self.fibre(released, support, nodes)
+
     @property
     @abstractmethod
     def finite(self) -> bool:

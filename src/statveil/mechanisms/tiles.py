@@ -116,6 +116,15 @@ class Tiles(Mechanism):
         shape = next(iter(points.values())).shape
         return Fibre(points=points, weight=np.ones(shape), comb=np.zeros(shape[0], dtype=bool))
 
+    def candidates(self, released: Mapping[str, NDArray[np.float64]], support: Support, nodes: int) -> Fibre:
+        """Points all over each rectangle: the first parameter in equal steps, the other one by the golden ratio."""
+        ends = {name: self._piece(name, released, support, 2)[name] for name in self.axes}
+        place = (np.arange(nodes) + 0.5) / nodes
+        shares = dict(zip(self.axes, (place, (np.arange(nodes) * 0.5 * (5**0.5 - 1)) % 1.0), strict=True))
+        points = {name: low[:, :1] + (low[:, 1:] - low[:, :1]) * shares[name] for name, low in ends.items()}
+        shape = next(iter(points.values())).shape
+        return Fibre(points=points, weight=np.ones(shape), comb=np.zeros(shape[0], dtype=bool))
+
     def fibre_along(
         self, name: str, released: Mapping[str, NDArray[np.float64]], support: Support, nodes: int
     ) -> Fibre:

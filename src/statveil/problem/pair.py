@@ -55,8 +55,9 @@ def pair_of(
     base = None if family is None else _checked(family, (secret, second.secret))
     if base is None and (place.most_away is None or spread.most_spread is None):
         raise ProblemError(
-            f"without a family it is not known how far rows lie from the {place.label} beside the {spread.label}, so no "
-            "distortion can be stated. Hide the mean, the median or a quantile together with the std; or state a family."
+            f"without a family it is not known how far rows lie from the {place.label} beside the {spread.label}, so "
+            "no distortion can be stated. Hide the mean, the median or a quantile together with the std, or state a "
+            "family."
         )
     pair = TwoSecrets(place=place, spread=spread, base=base, first=secret.label)
     one, two = _beliefs(base, secret, second, prior)
@@ -79,7 +80,9 @@ def _second(secret: Secret, tolerance: float | Relative, also: Sequence[object])
             else f"a second secret is stated as sv.Also(sv.Std(), prior=(5, 20), tolerance=0.5). Got {also[0]!r}."
         )
     if isinstance(tolerance, Relative):
-        raise ProblemError(f"two secrets are hidden with tolerances in their own unit. Got {tolerance}; state a number.")
+        raise ProblemError(
+            f"two secrets are hidden with tolerances in their own unit. Got {tolerance}; state a number."
+        )
     if also[0].secret == secret:
         raise ProblemError(f"the {secret.label} is named twice as a secret; name another statistic beside it, or none.")
     return also[0]
@@ -131,6 +134,7 @@ def _beliefs(base: LocationScale | None, secret: Secret, second: Also, prior: ob
 def _of_parameters(base: LocationScale, box: Box, one: Secret, two: Secret) -> tuple[Axis, Axis]:
     """Beliefs about parameters, where each secret is one of them; a box of others is none of the secrets."""
     family = base.stated_in(box.axes)
+    assert isinstance(family, LocationScale)
     fitted = box.fit(family)
     found = []
     for secret in (one, two):

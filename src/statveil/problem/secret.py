@@ -95,7 +95,7 @@ class Secret(ABC):
 
     @property
     def most_away(self) -> float | None:
-        """How far rows lie from it on average at most, per standard deviation, whatever the shape; ``None``: no limit."""
+        """How far rows lie from it on average at most, per standard deviation of any shape; ``None``: no limit."""
         return None if self.times_mean is None else 1.0  # E|X - mean| <= std (Jensen)
 
     @property

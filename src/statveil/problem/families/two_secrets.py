@@ -57,7 +57,8 @@ class TwoSecrets(LocationScale):
         if self.base is None:  # loc and scale are the two statistics themselves
             return self.place.per_shift or 1.0, 0.0, 1.0
         moves, stretches = self.place.linear(self.base), self.spread.linear(self.base)
-        assert moves is not None and stretches is not None
+        assert moves is not None
+        assert stretches is not None
         return moves[0], moves[1], stretches[1]
 
     @property
@@ -170,5 +171,3 @@ class TwoSecrets(LocationScale):
             f"a problem without a family knows nothing of the column but its {self.place.label} and its "
             f"{self.spread.label}; state a family where a distribution is needed."
         )
-
-
