@@ -7,6 +7,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _WHERE = {
+    "Also": "problem.also",
     "Applied": "planning",
     "Attacker": "auditing.attacker",
     "Audit": "auditing.audit",

@@ -68,6 +68,7 @@ from statveil.planning import (
 from statveil.planning import (
     simulate as simulate,
 )
+from statveil.problem.also import Also as Also
 from statveil.problem.families.binomial import Binomial as Binomial
 from statveil.problem.families.categorical import Categorical as Categorical
 from statveil.problem.families.counts import Counts as Counts

@@ -44,6 +44,11 @@ def risk_without_release(problem: Problem) -> float:
     ... )
     0.02
     """
+    if problem.also:  # two secrets, independent of each other: either
+        missed = 1.0
+        for one in problem.each:
+            missed *= 1 - risk_without_release(one)
+        return _up(1 - missed)
     if isinstance(problem.prior, Simplex):
         whole = Bins(low=0.0, high=1.0, origin=0.0, width=1.0)
         return simplex_risk(len(problem.family.params), whole, 2 * problem.tolerance)

@@ -7,22 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from statveil.accounting import joint
+from statveil.accounting import either, joint
 from statveil.accounting.candidates import Candidates, candidates
 from statveil.accounting.guarantee import Risk
 from statveil.accounting.telling import left_open
 from statveil.baseline import risk_without_release
 from statveil.errors import ProblemError, StatveilError
-from statveil.mechanisms.cells import Cells
 from statveil.mechanisms.mechanism import Mechanism
+from statveil.mechanisms.tiles import Tiles
 from statveil.numbers import number
 from statveil.planning import Plan, plan
+from statveil.problem.also import Also
 from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 from statveil.problem.tolerance import Relative
+from statveil.same_column import column_family, in_terms_of, names_in
 from statveil.spoken import Spoken
 
 __all__ = [
@@ -111,11 +111,19 @@ class Composition(Spoken):
         }
 
 
-def compose(plans: Sequence[Plan]) -> Composition:
+def compose(plans: Sequence[Plan], *, also: Sequence[Also] = ()) -> Composition:
     """The risk that all releases of one column under these plans have together.
 
     Every secret that a plan hides is looked at under its own prior and tolerance, with the releases of all plans. All
     releases are of the same, unchanged column, by one record (its secret stream), and everyone may see all of them.
+
+    Parameters
+    ----------
+    plans : sequence of Plan
+        Those of all releases of the column.
+    also : sequence of Also, optional
+        Other statistics of the column that no plan was made for, each with its tolerance: what the releases tell of
+        them under the priors of the plans, which must have a family.
 
     Examples
     --------
@@ -126,7 +134,9 @@ def compose(plans: Sequence[Plan]) -> Composition:
     (0.2, 0.2, 0.43)
     """
     given = checked(plans, "compose")
-    found = [of_secret(problem, given) for problem in stated_problems(given)]
+    problems = list({str(plan.problem.to_json()): plan.problem for plan in given}.values())
+    found = [each for problem in problems for each in _of_secrets(problem, given)]
+    found += [of_secret(problem, given) for problem in _others(problems, also)]
     return Composition(
         alone=tuple(plan.risk for plan in given),
         different=len(_different(given)),
@@ -145,7 +155,7 @@ def checked(plans: Sequence[Plan], what: str) -> tuple[Plan, ...]:
 
 def stated_problems(plans: Sequence[Plan]) -> list[Problem]:
     """Every secret, tolerance and prior that one of the plans states, once."""
-    return list({str(plan.problem.to_json()): plan.problem for plan in plans}.values())
+    return list({str(one.to_json()): one for plan in plans for one in plan.problem.each}.values())
 
 
 def in_common_terms(problem: Problem, plans: Sequence[Plan]) -> list[Mechanism] | str:
@@ -156,7 +166,7 @@ def in_common_terms(problem: Problem, plans: Sequence[Plan]) -> list[Mechanism] 
             return told
         if not _same_ranges(problem, plans):
             return "the priors have different ranges"
-    mechanisms = [_in_terms_of(problem, plan) for plan in _different(plans)]
+    mechanisms = [in_terms_of(problem, plan) for plan in _different(plans)]
     known = [mechanism for mechanism in mechanisms if mechanism is not None]
     if len(known) < len(mechanisms):
         return "one of the plans hides another statistic, which moves with this one by an unknown amount"
@@ -192,6 +202,8 @@ def tiers(problem: Problem, *, max_risks: Sequence[float]) -> Tiers:
     >>> public.risk, round(partner.risk, 6), round(compose([public, partner]).risk, 6)
     (0.1, 0.3, 0.3)
     """
+    if problem.also:
+        raise ProblemError("tiers are for one secret; plan two secrets for each audience, and see what compose says.")
     risks = [number(risk, "the risk of a tier") for risk in max_risks]
     if not risks or risks != sorted(set(risks)):
         raise ProblemError(
@@ -230,9 +242,9 @@ def _coordinate(problem: Problem) -> Any:
 
 
 def _check_one_column(plans: Sequence[Plan]) -> None:
-    first = plans[0].problem.family
+    first = column_family(plans[0].problem)
     for other in plans[1:]:
-        family = other.problem.family
+        family = column_family(other.problem)
         if first.shapeless != family.shapeless or (not first.shapeless and first != family):
             raise ProblemError(
                 f"these plans are about different models of a column ({first.label!r} and {family.label!r}), so what "
@@ -256,8 +268,8 @@ def _maps_that_tell(plans: Sequence[Plan]) -> str | None:
     drawn = [plan for plan in different if plan.release_mode.random and not plan.release_mode.of_model]
     if drawn and len(drawn) < len(different):
         return (
-            f"the mode {drawn[0].mode!r} draws rows at random, and how far the order of the rows, which another release "
-            "keeps, agrees with its rows shows how many of them were changed"
+            f"the mode {drawn[0].mode!r} draws rows at random, and how far the order of the rows, which another "
+            "release keeps, agrees with its rows shows how many of them were changed"
         )
     if len(drawn) > 1 and not all(plan.release_mode.nested for plan in drawn):
         return (
@@ -279,17 +291,58 @@ def _kept(plan: Plan) -> tuple[Any, ...] | None:
     return mode.name, mode.fixed_point(plan.problem)
 
 
+def _others(problems: Sequence[Problem], also: Sequence[Also]) -> list[Problem]:
+    """Statistics that no plan hides, under the prior of each plan."""
+    found: dict[str, Problem] = {}
+    for other in also:
+        if not isinstance(other, Also) or other.prior is not None:
+            raise ProblemError(
+                "another statistic is given as sv.Also(sv.Mean(), tolerance=1), without a prior: the plans' holds."
+            )
+        for problem in problems:
+            asked = replace(problem, secret=other.secret, tolerance=other.tolerance, also=())
+            known = [(one.secret, one.tolerance, one.prior) for each in problems for one in each.each]
+            if (asked.secret, asked.tolerance, asked.prior) not in known:
+                found.setdefault(str((asked.secret.to_json(), asked.tolerance, asked.prior.to_json())), asked)
+    return list(found.values())
+
+
+def _of_secrets(problem: Problem, plans: Sequence[Plan]) -> list[JointRisk]:
+    """The secret of a problem; of two secrets each, and either."""
+    found = [of_secret(one, plans) for one in problem.each]
+    if not problem.also:
+        return found
+    known = tuple(Risk(value=each.risk, kind=each.risk_kind) for each in found)
+    # a line that is told ties the two to each other
+    apart = all(isinstance(plan.mechanism, Tiles) for plan in plans)
+    union = either(known) if apart else Risk(value=min(1.0, sum(each.value for each in known)), kind="upper bound")
+    same = all(plan.problem == problem for plan in plans) and len(_different(plans)) == 1
+    return [
+        JointRisk(
+            secret=" or ".join(one.secret.label for one in problem.each),
+            tolerance=problem.tolerance,
+            tolerance_kind="own",
+            risk=plans[0].risk if same else union.value,
+            risk_kind=plans[0].risk_kind if same else union.kind,
+            risk_without_release=min(risk_without_release(problem), union.value),
+            certain=None,
+            why="one of the two is hit at least",
+        ),
+        *found,
+    ]
+
+
 def of_secret(problem: Problem, plans: Sequence[Plan]) -> JointRisk:
-    """The joint risk of the secret that one of the plans hides."""
+    """The joint risk of one secret, under its prior and tolerance."""
     told = _maps_that_tell(plans)
     same = next((plan for plan in plans if plan.problem == problem), None)
     if same is not None and len(_different(plans)) == 1:
         found = joint.joint_risk(problem, [same.mechanism])
         found = replace(found, risk=Risk(value=same.risk, kind=same.risk_kind))
-    elif told is not None:
+    elif told is not None and len(_different(plans)) > 1:
         found = joint.Joint(risk=Risk(value=1.0, kind="upper bound"), why=told)
     else:
-        mechanisms = [_in_terms_of(problem, plan) for plan in _different(plans)]
+        mechanisms = [in_terms_of(problem, plan) for plan in _different(plans)]
         known = [mechanism for mechanism in mechanisms if mechanism is not None]
         if len(known) < len(mechanisms):
             why = "one of the plans hides another statistic, which moves with this one by an unknown amount"
@@ -328,30 +381,8 @@ def _same_ranges(problem: Problem, plans: Sequence[Plan]) -> bool:
     ):
         return True
     ends = {name: (axis.low, axis.high) for name, axis in problem.box.axes.items()}
-    return all({name: (axis.low, axis.high) for name, axis in plan.problem.box.axes.items()} == ends for plan in plans)
-
-
-def _in_terms_of(problem: Problem, plan: Plan) -> Mechanism | None:
-    """The plan's mechanism with the parameter of this problem; ``None`` where the two are not tied to each other."""
-    family, other = problem.family, plan.problem.family
-    if not isinstance(family, AnyShape) or not isinstance(other, AnyShape):
-        return plan.mechanism
-    if problem.secret != plan.problem.secret:
-        return None
-    if family.parameter == other.parameter:
-        return plan.mechanism
-    parts = joint.parts_of(plan.mechanism, plan.problem)
-    if parts is None or not np.isinf(parts.spacing).all():
-        return None
-    with np.errstate(over="ignore"):
-        edges = np.asarray(family.coordinate(other.value(problem.secret, {other.parameter: parts.edges})))
-    choices = parts.choices
-    if edges[0] > edges[-1]:
-        edges, choices = edges[::-1], choices[::-1]
-    count = 1 + max(release for choice in choices for release, _ in choice)
-    return Cells(
-        parameter=family.parameter,
-        edges=tuple(edges.tolist()),
-        released=tuple(float(i) for i in range(count)),
-        choices=tuple(choices),
+    boxes = [(plan.problem.box.axes, names_in(plan.problem, problem)) for plan in plans]
+    return all(
+        names is not None and {names[name]: (axis.low, axis.high) for name, axis in axes.items()} == ends
+        for axes, names in boxes
     )

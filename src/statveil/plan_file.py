@@ -95,6 +95,7 @@ def plan_from(data: Any, *, source: str) -> Plan:
 
 _IMPLIED = (
     *("efficiency", "efficiency_optimum", "randomised", "bin", "slope", "optimum_kind", "robust_risk"),
+    *("secrets", "risk_union", "risk_intersection"),
     *("tolerance_kind", "distortion_kind", "distortion_absolute", "distortion_relative", "risk_if_shape_tells"),
 )
 
@@ -104,12 +105,16 @@ def _other_words(plan: Plan, data: Mapping[str, Any]) -> list[str]:
     implied = plan.to_json()
     # plans from before these were reported have none of them
     names = [name for name in _IMPLIED if name in data]
-    return [f"its {name!r} is another one" for name in names if not _same(data[name], implied[name])]
+    return [f"its {name!r} is another one" for name in names if not _same(data[name], implied.get(name))]
 
 
 def _same(one: Any, two: Any) -> bool:
     if isinstance(one, str) and isinstance(two, str):
         return one == two
+    if isinstance(one, list) and isinstance(two, list):
+        return len(one) == len(two) and all(_same(a, b) for a, b in zip(one, two, strict=True))
+    if isinstance(one, dict) and isinstance(two, dict):
+        return one.keys() == two.keys() and all(_same(one[key], two[key]) for key in one)
     if isinstance(one, bool) or not isinstance(one, int | float) or isinstance(two, bool | str) or two is None:
         return one is two
     return abs(one) < LARGEST and math.isclose(one, two, rel_tol=1e-9)

@@ -104,7 +104,7 @@ class Plan(Spoken):
     method, mode : str
         How the mechanism was found, and which map of the column realises it.
     risk : float
-        P(best attacker hits), never below the truth. ``risk_kind`` says how it was obtained.
+        P(best attacker hits), never below the truth; of two secrets either. ``risk_kind`` says how it was obtained.
     published_bound : float or None
         The paper's printed bound at this bin and slope, errors included.
     distortion : float
@@ -158,6 +158,38 @@ class Plan(Spoken):
         return self.distortion / self.optimum if self.optimum else None
 
     @property
+    def of_each(self) -> accounting.Both | None:
+        """For two secrets: the risk of each, of hitting either (:attr:`risk`), and of hitting both."""
+        return accounting.both(self.problem, self.mechanism) if self.problem.also else None
+
+    def for_secret(self, secret: str | Secret) -> Plan:
+        """The same release as a plan for one of its two secrets alone, with the risk of that one.
+
+        >>> import statveil as sv
+        >>> also = sv.Also(sv.Std(), prior=(10, 60), tolerance=1)
+        >>> problem = sv.Problem(secret=sv.Mean(), prior=(0, 200), tolerance=1, also=[also])
+        >>> plan = sv.plan(problem, max_risk=0.2)
+        >>> [round(plan.for_secret(one).risk, 3) for one in ("mean", "std")], plan.risk
+        ([0.089, 0.122], 0.2)
+        """
+        label = secret.label if isinstance(secret, Secret) else secret
+        for one in self.problem.each:
+            if one.secret.label == label:
+                found = accounting.risk(one, self.mechanism)
+                if not self.problem.also:
+                    return self
+                return replace(
+                    self,
+                    problem=one,
+                    risk=found.value,
+                    risk_kind=found.kind,
+                    gamma=gamma(one),
+                    lower_bound=limit_on_distortion(one, gamma(one), found.value),
+                    risk_without_release=min(risk_without_release(one), found.value),
+                )
+        raise ProblemError(unknown_name("secret of this plan", label, [one.secret.label for one in self.problem.each]))
+
+    @property
     def in_proportion(self) -> bool:
         """Whether a guess that must be twice as close hits clearly less often; false for combs."""
         half = accounting.risk(self.problem, self.mechanism, tolerance=0.5 * self.problem.tolerance).value
@@ -182,8 +214,9 @@ class Plan(Spoken):
         distortion / (2 gamma).
         """
         family, mechanism = self.problem.family, self.mechanism
-        if (change := family.largest_change(self.distortion)) is not None:
-            return change
+        for change in (family.largest_change(self.distortion), mechanism.largest_change(self.problem)):
+            if change is not None:
+                return change
         if isinstance(family, LocationScale) and isinstance(mechanism, Directed):
             eps = self.problem.tolerance
             rate = 2 * eps / accounting.hit_window(self.problem, mechanism.direction, eps)
@@ -346,12 +379,24 @@ class Plan(Spoken):
             # plans from before it was reported stay as they were written
             **({} if self.risk_without_release is None else {"risk_without_release": self.risk_without_release}),
             **self._terms(),
+            **self._secrets(),
             "mode": self.mode,
             "bin": self.bin,
             "slope": self.slope,
             "problem": self.problem.to_json(),
             "mechanism": self.mechanism.to_json(),
         }
+
+    def _secrets(self) -> dict[str, Any]:
+        """For two secrets: what holds of each and of both."""
+        found = self.of_each
+        if found is None:
+            return {}
+        secrets = [
+            {"secret": one.secret.label, "tolerance": one.tolerance, "risk": each.value, "risk_kind": each.kind}
+            for one, each in zip(self.problem.each, found.each, strict=True)
+        ]
+        return {"secrets": secrets, "risk_union": self.risk, "risk_intersection": found.intersection.value}
 
     def _terms(self) -> dict[str, Any]:
         """For a problem without a family: in which terms its numbers are."""
@@ -408,7 +453,7 @@ class Plan(Spoken):
 def plan(
     problem: Problem,
     *,
-    max_risk: float | None = None,
+    max_risk: float | Sequence[float] | None = None,
     max_distortion: float | Relative | None = None,
     bin: float | None = None,
     slope: float | None = None,
@@ -425,8 +470,9 @@ def plan(
     ----------
     problem : Problem
         What outsiders believe and know, what to hide, how close a guess counts.
-    max_risk : float, optional
-        Least distortion with at most this risk.
+    max_risk : float or sequence of float, optional
+        Least distortion with at most this risk. With two secrets the best attacker hits either of them at most this
+        often; or one risk for each, in their order.
     max_distortion : float or Relative, optional
         Least risk with at most this distortion; without a family also as a share.
     bin : float, optional
@@ -436,7 +482,8 @@ def plan(
     method : str
         ``"auto"``: the least distortion among the mechanisms whose risk stays in proportion to the attacker's
         tolerance (``"interval"``; for one uncertain parameter also ``"dynamic"``, the best partition on a grid, and
-        ``"layered"``, randomised). By name only: ``"greedy"``, ``"comb"``, ``"layered-comb"``, ``"optimal"``.
+        ``"layered"``, randomised). By name only: ``"greedy"``, ``"comb"``, ``"layered-comb"``, ``"optimal"``. For two
+        secrets ``"tiles"``, bins in both coordinates.
     robust_to : pair of float, optional
         Lowest and highest tolerance of the attackers to guard against, around the problem's. The target holds for all
         of them, and ``"auto"`` may use a comb.
@@ -471,6 +518,12 @@ def plan(
         raise ProblemError(unknown_name("release", str(release), ["free", "grid"]))
     if grid is not None:
         check_grid(grid)
+    if problem.also and robust_to is not None:
+        raise ProblemError("a range of tolerances is for one secret; with two state each with its largest tolerance.")
+    if problem.also and after:
+        raise ProblemError("the next release of a column with two secrets is not planned after another; see compose.")
+    if isinstance(goal, MaxRisk) and goal.each and not problem.also:
+        raise ProblemError(f"several risks are for several secrets. Got {len(goal.each)} risks and one secret.")
     robust = None if robust_to is None else check_range(robust_to, problem)
     # a hit within a small tolerance is one within a larger, so the highest tolerance decides
     asked = problem if robust is None else replace(problem, tolerance=tolerated(problem, robust[1]))
@@ -590,19 +643,25 @@ def _capped(risk: float, goal: Target, mechanism: Mechanism) -> float:
     return min(risk, goal.value) if close else risk
 
 
-def _goal(problem: Problem, *, max_distortion: float | Relative | None = None, **other: float | None) -> Target:
+def _goal(
+    problem: Problem,
+    *,
+    max_risk: float | Sequence[float] | None = None,
+    max_distortion: float | Relative | None = None,
+    bin: float | None = None,
+) -> Target:
     """The one target that was given, with a distortion in the terms of the design."""
     if isinstance(max_distortion, Relative) and not problem.family.shapeless:
         raise ProblemError(
             f"a relative distortion is for a problem without a family. Got {max_distortion} with "
             f"{problem.family.name!r}; state it in the unit of the column."
         )
-    if problem.family.log and other.get("bin") is not None:
+    if problem.family.log and bin is not None:
         raise ProblemError("bins of one width are for an absolute tolerance; ask for a risk or a distortion instead.")
     if max_distortion is not None and not isinstance(max_distortion, Relative):
         max_distortion = positive(max_distortion, "the largest allowed distortion")
     inner = None if max_distortion is None else problem.measure.inner(max_distortion)
-    return target(max_distortion=inner, **other)
+    return target(max_risk=max_risk, max_distortion=inner, bin=bin)
 
 
 def _in_its_terms(error: TargetError, problem: Problem) -> TargetError:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from statveil import problem as _problem  # noqa: F401  (fills the registries)
 from statveil.errors import ProblemError, shortened, unknown_name
+from statveil.problem.also import Also
 from statveil.problem.axis import Axis
 from statveil.problem.families.any_shape import VALUE
 from statveil.problem.families.binomial import Binomial
@@ -34,6 +35,7 @@ from statveil.problem.tolerance import Relative
 
 __all__ = [
     "PublicShape",
+    "parse_also",
     "parse_amount",
     "parse_family",
     "parse_known",
@@ -310,6 +312,29 @@ def _ordered(ends: tuple[float, float], name: str) -> tuple[float, float]:
 def parse_secret(text: str) -> Secret:
     """``mean``, ``quantile:A``, ``total:N`` and so on."""
     return secret_from_text(text, parse_number)
+
+
+def parse_also(text: str) -> Also:
+    """A second secret, ``std; prior=5:20; tolerance=0.5``."""
+    name, *parts = (part.strip() for part in text.split(";"))
+    given: dict[str, str] = {}
+    for part in filter(None, parts):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if key not in ("prior", "tolerance") or not equals or not value or key in given:
+            raise ProblemError(
+                f"a second secret is written as in 'std; prior=5:20; tolerance=0.5', each part once. Got {part!r}."
+            )
+        given[key] = value
+    if "tolerance" not in given:
+        raise ProblemError(
+            f"the second secret needs a tolerance, as in 'std; prior=5:20; tolerance=0.5'. Got {text!r}."
+        )
+    tolerance = parse_amount(given["tolerance"], "the tolerance of the second secret")
+    prior = parse_priors([given["prior"]], named=False) if "prior" in given else None
+    axis = None if prior is None else prior.axes.get(VALUE)
+    if prior is not None and axis is None:
+        raise ProblemError(f"the prior of a second secret is its own, without a name. Got {given['prior']!r}.")
+    return Also(parse_secret(name), axis, tolerance=tolerance)  # type: ignore[arg-type]  # a share is refused there
 
 
 def parse_known(text: str | None) -> Structure:

@@ -24,6 +24,7 @@ from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.mechanism import Mechanism
 from statveil.mechanisms.partition import Partition
 from statveil.mechanisms.scaling import Scaling
+from statveil.mechanisms.tiles import Tiles
 from statveil.numeric import Array, Index
 from statveil.problem.axis import Axis
 from statveil.problem.location_scale import Form, LocationScale
@@ -40,11 +41,13 @@ __all__ = [
     "Joint",
     "Parts",
     "Refinement",
+    "all_told",
     "common_edges",
     "different",
     "joined_cells",
     "joint_risk",
     "on_parallel_lines",
+    "parallel",
     "parts_of",
     "refinement",
 ]
@@ -89,6 +92,10 @@ def joint_risk(problem: Problem, mechanisms: Sequence[Mechanism]) -> Joint:
     if len(unequal) == 1:
         alone = risk(problem, unequal[0])
         return Joint(risk=alone, why="the same release again adds nothing", certain=_certain_alone(problem, unequal))
+    if any(isinstance(each, Tiles) for each in unequal):
+        from statveil.accounting.joint_tiles import with_tiles  # which imports this file
+
+        return with_tiles(problem, unequal, joint_risk)
     if isinstance(problem.prior, Simplex):
         return _of_shares(problem, unequal)
     if not all(axis.exact for axis in problem.box.axes.values()):
@@ -103,14 +110,15 @@ def different(mechanisms: Sequence[Mechanism]) -> list[Mechanism]:
     return list({str(mechanism.to_json()): mechanism for mechanism in mechanisms}.values())
 
 
-def _all_told(why: str, kind: str = "exact") -> Joint:
+def all_told(why: str, kind: str = "exact") -> Joint:
+    """Everything is told, or nothing better is known."""
     return Joint(risk=Risk(value=1.0, kind=kind), why=why, certain=1.0 if kind == "exact" else None)
 
 
 def _added(problem: Problem, mechanisms: Sequence[Mechanism]) -> Joint:
     """The sum, which holds for bins of neighbours whatever is believed: each piece is the first part of some bin."""
     if not all(isinstance(each, Interval | Partition) and each.step is None for each in mechanisms):
-        return _all_told("no bound is known for these releases together", "upper bound")
+        return all_told("no bound is known for these releases together", "upper bound")
     total = math.fsum(risk(problem, mechanism).value for mechanism in mechanisms)
     return Joint(
         risk=Risk(value=min(1.0, total), kind="upper bound"), why="bins of neighbours add up to at most their sum"
@@ -223,7 +231,7 @@ def _on_a_line(problem: Problem, mechanisms: Sequence[Mechanism]) -> Joint:
     axis = problem.box.axes[name]
     found = refinement(problem, mechanisms)
     if isinstance(found, str):
-        return _all_told(found, "upper bound")
+        return all_told(found, "upper bound")
     apart = found.apart
     if bool(np.isinf(apart).all()):
         return _given(axis, found.edges, _refined(problem, found))
@@ -248,7 +256,7 @@ def _given(axis: Axis, edges: Array, found: Joint) -> Joint:
     if edges[0] == axis.low and edges[-1] == axis.high:
         return found
     if mass <= 1e-9:
-        return _all_told("hardly any value has all of these releases", "upper bound")
+        return all_told("hardly any value has all of these releases", "upper bound")
     value = Risk(value=min(1.0, found.risk.value / mass), kind=found.risk.kind)
     certain = None if found.certain is None else min(1.0, found.certain / mass)
     return Joint(risk=value, why=found.why, certain=certain)
@@ -343,7 +351,7 @@ def _certain_cells(problem: Problem, cells: Cells) -> float | None:
 def _with_combs(problem: Problem, axis: Axis, edges: Array, parts: Sequence[Parts], apart: Array) -> Joint:
     """Points that share all releases are a common multiple of the spacings apart; each piece is accounted for alone."""
     if not isinstance(problem.family, LocationScale) or problem.secret.linear(problem.family) is None:
-        return _all_told("combs of a secret that bends are not accounted for together", "upper bound")
+        return all_told("combs of a secret that bends are not accounted for together", "upper bound")
     (name,) = problem.box.free
     window = hit_window(problem, {name: 1.0}, problem.tolerance)
     start, size = edges[:-1], np.diff(edges)
@@ -428,7 +436,7 @@ def _of_shares(problem: Problem, mechanisms: Sequence[Mechanism]) -> Joint:
     """Bins of one category's share: a line keeps its lower end in every piece, where the best window begins."""
     name, _ = problem.share_direction
     if not all(isinstance(each, Interval) and set(each.coordinate) == {name} for each in mechanisms):
-        return _all_told("shares of different categories, or combs of them, are not accounted for", "upper bound")
+        return all_told("shares of different categories, or combs of them, are not accounted for", "upper bound")
     ends = [each.bins.edges() for each in mechanisms if isinstance(each, Interval)]
     edges = np.unique(np.concatenate(ends))
     start, stop = edges[:-1], edges[1:]
@@ -445,13 +453,13 @@ def _on_lines(problem: Problem, mechanisms: Sequence[Mechanism]) -> Joint:
     bins = [each for each in mechanisms if isinstance(each, Interval)]
     moves = [each.moves for each in mechanisms]
     if len(bins) < len(mechanisms):
-        if any(not _parallel(moves[0], other) for other in moves[1:]):
-            return _all_told("two releases that keep different lines tell the parameters")
-        return _all_told("combs on lines are not accounted for together", "upper bound")
-    if any(not _parallel(moves[0], other) for other in moves[1:]):
-        return _all_told("two releases that keep different lines tell the parameters")
+        if any(not parallel(moves[0], other) for other in moves[1:]):
+            return all_told("two releases that keep different lines tell the parameters")
+        return all_told("combs on lines are not accounted for together", "upper bound")
+    if any(not parallel(moves[0], other) for other in moves[1:]):
+        return all_told("two releases that keep different lines tell the parameters")
     if any(each.step is not None for each in bins):
-        return _all_told("whole steps on lines are not accounted for together", "upper bound")
+        return all_told("whole steps on lines are not accounted for together", "upper bound")
     first = bins[0]
     axes = [problem.box.axes[name] for name in problem.box.free]
     if not on_parallel_lines(mechanisms) or not all(axis.flat for axis in axes):
@@ -470,15 +478,13 @@ def on_parallel_lines(mechanisms: Sequence[Mechanism]) -> bool:
     if len(bins) < len(mechanisms):
         return False
     first = bins[0]
-    return all(
-        _parallel(first.direction, each.direction) and _equal(first.coordinate, each.coordinate) for each in bins
-    )
+    return all(parallel(first.direction, each.direction) and _equal(first.coordinate, each.coordinate) for each in bins)
 
 
 def _on_rays(problem: Problem, mechanisms: Sequence[Scaling]) -> Joint:
     first = mechanisms[0]
     if any(each.about != first.about for each in mechanisms):
-        return _all_told("scalings about different points tell the parameters")
+        return all_told("scalings about different points tell the parameters")
     # each ray is a line, and each piece of it the first part of some bin
     total = math.fsum(risk(problem, mechanism).value for mechanism in mechanisms)
     return Joint(
@@ -486,7 +492,7 @@ def _on_rays(problem: Problem, mechanisms: Sequence[Scaling]) -> Joint:
     )
 
 
-def _parallel(one: Form, two: Form) -> bool:
+def parallel(one: Form, two: Form) -> bool:
     """Whether two directions are the same up to length: to the last bits, for releases have 40 of them."""
     names = sorted({*one, *two})
     a, b = (np.array([form.get(name, 0.0) for name in names]) for form in (one, two))

@@ -157,6 +157,7 @@ def audit(
     records: Sequence[tuple[int, float]] = (),
     releases: Sequence[tuple[Plan, Any]] = (),
     record: dict[str, Any] | str | os.PathLike[str] | None = None,
+    secret: str | None = None,
     attackers: str | Collection[str] = "all",
     trials: int = MOST_TRIALS,
     seed: int | None = None,
@@ -182,6 +183,8 @@ def audit(
     record : dict or path, optional
         The private record of the release, needed where its rows were shuffled; known records then count rows of the
         released table.
+    secret : str, optional
+        Which of its secrets is attacked, needed where the plan hides two: one audit for each.
     attackers : str or collection of str
         Names of attackers, or ``"all"``.
     trials : int
@@ -198,6 +201,7 @@ def audit(
             f"most {_NEVER:,}. Got {trials!r}."
         )
     before = _in_released_order(read_table(original, column=column, plan=plan), plan, record)
+    plan = _for_secret(plan, secret)
     after = read_table(released, column=column, plan=plan)
     _check_same_rows(before, after)
     check_is_release(plan, before, after)
@@ -256,6 +260,17 @@ def audit(
         tolerance=closeness.share if isinstance(closeness, Relative) else closeness,
         tolerance_kind="relative" if isinstance(closeness, Relative) else "absolute",
     )
+
+
+def _for_secret(plan: Plan, secret: str | None) -> Plan:
+    """The plan as one for the secret that is attacked."""
+    labels = [one.secret.label for one in plan.problem.each]
+    if secret is None and len(labels) > 1:
+        raise ProblemError(
+            f"this plan hides two secrets, {' and '.join(labels)}, which are attacked one at a time; name one of them "
+            f"(--secret {labels[0]}), and audit the other one too."
+        )
+    return plan if secret is None else plan.for_secret(secret)
 
 
 def _chosen(names: str | Collection[str]) -> list[Attacker]:

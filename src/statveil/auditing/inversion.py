@@ -10,6 +10,8 @@ import numpy as np
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View
 from statveil.errors import ColumnError, StatveilError
+from statveil.mechanisms.tiles import Tiles
+from statveil.numeric import Index
 from statveil.problem.column_numbers import InMemory
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import LocationScale
@@ -140,7 +142,7 @@ def _inverted(view: View) -> Inversion | None:
         return None
     support = problem.prior.support(problem.family)
     try:
-        fibre = plan.mechanism.fibre(released, support, _NODES)
+        fibre = plan.mechanism.candidates(released, support, _NODES)
     except (ValueError, StatveilError):
         return None
     open_ = fibre.weight[0] > 0  # the others only fill the row
@@ -159,9 +161,14 @@ def _inverted(view: View) -> Inversion | None:
     moved = abs(float(problem.position_of(found)[0] - problem.position_of(released)[0]))
     if not moved <= problem.tolerance + problem.measure.of_plan(plan.distortion) / plan.gamma:
         return None  # far from every bin: no release under this plan
-    if len(secrets) > 1 and secrets[0] > secrets[-1]:  # from the lowest on, whichever way the parameter goes
-        secrets, weights = secrets[::-1], weights[::-1]
-        points = {name: value[::-1] for name, value in points.items()}
+    order: slice | Index = slice(None)
+    if isinstance(plan.mechanism, Tiles):
+        order = np.argsort(secrets, kind="stable")  # its points lie all over a rectangle
+    elif len(secrets) > 1 and secrets[0] > secrets[-1]:
+        order = slice(None, None, -1)
+    # from the lowest on, whichever way the parameter goes
+    secrets, weights = secrets[order], weights[order]
+    points = {name: value[order] for name, value in points.items()}
     factor, offset = _maps(view, points)
     return Inversion(secrets=secrets, weights=weights, points=points, factor=factor, offset=offset)
 

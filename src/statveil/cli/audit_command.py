@@ -28,6 +28,7 @@ __all__ = ["command"]
     help='What attackers know: "min=0", "step=1", "record=17:52000" (row from 0 : true value), '
     '"release=PLAN:TABLE" (another release); repeatable.',
 )
+@click.option("--secret", metavar="S", help="Which secret to attack, where the plan hides two: one audit for each.")
 @click.option("--record", metavar="FILE", help="The private record of the release, where its rows were shuffled.")
 @click.option("--attackers", default="all", show_default=True, metavar="A,B", help="Names, or all.")
 @click.option(
@@ -47,6 +48,7 @@ def command(
     released: str,
     column: str,
     known: tuple[str, ...],
+    secret: str | None,
     record: str | None,
     attackers: str,
     trials: int,
@@ -72,6 +74,7 @@ def command(
             records=records,
             releases=[(load_plan(plan), table) for plan, table in releases],
             record=record,
+            secret=secret,
             attackers=attackers if attackers == "all" else [name.strip() for name in attackers.split(",")],
             trials=trials,
             seed=seed,

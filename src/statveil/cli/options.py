@@ -9,7 +9,15 @@ from typing import Any, TypeVar
 import click
 
 from statveil import problem as _problem  # noqa: F401  (fills the registries)
-from statveil.cli.parsing import parse_amount, parse_family, parse_known, parse_priors, parse_secret, parse_shape
+from statveil.cli.parsing import (
+    parse_also,
+    parse_amount,
+    parse_family,
+    parse_known,
+    parse_priors,
+    parse_secret,
+    parse_shape,
+)
 from statveil.cli.terminal import echo
 from statveil.errors import ProblemError
 from statveil.problem.problem import Problem
@@ -73,6 +81,13 @@ _PROBLEM = (
         metavar="E",
         help="How close counts (needed): a guess within E, in the unit of the statistic or as a share (5%), is a hit.",
     ),
+    click.option(
+        "--also",
+        multiple=True,
+        metavar="S; prior=LO:HI; tolerance=E",
+        help='A second secret of the same column, as in "std; prior=5:20; tolerance=0.5"; then --prior is of the first '
+        "one. What is believed of one must not depend on the other.",
+    ),
     click.option("--distance", metavar="D", help="w1 (default), or tv for discrete families."),
     click.option("--known", metavar="K", help='Public structure, as in "min=0,step=1,heaps=5,atoms=0".'),
 )
@@ -121,7 +136,9 @@ def problem_from(options: dict[str, Any]) -> Problem:
     if name is None and any(value is not None for value in settings.values()):
         raise ProblemError("--trials-per-draw, --categories and --labels are for a family; name it with --family.")
     family = None if name is None else parse_family(name, **settings)
-    prior = parse_priors(options.pop("priors"), named=family is not None)
+    also, priors = [parse_also(text) for text in options.pop("also")], options.pop("priors")
+    # beside a second secret the prior may be one of the first itself
+    prior = parse_priors(priors, named=family is not None and not (also and len(priors) == 1))
     secret, tolerance = parse_secret(options.pop("secret")), parse_amount(options.pop("tolerance"), "the tolerance")
     known, distance = parse_known(options.pop("known")), options.pop("distance") or ""
     given = {} if prior is None else {"prior": prior}
@@ -132,6 +149,7 @@ def problem_from(options: dict[str, Any]) -> Problem:
         known=known,
         distance=distance,
         shape=parse_shape(shape),
+        also=also,
         **given,
     )
 

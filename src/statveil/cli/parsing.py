@@ -12,9 +12,18 @@ from statveil.problem.family import Family
 from statveil.problem.shapes.standard import Standard
 from statveil.problem.structure import Structure
 from statveil.problem.tolerance import Relative
-from statveil.spelling import parse_amount, parse_known, parse_number, parse_other_prior, parse_priors, parse_secret
+from statveil.spelling import (
+    parse_also,
+    parse_amount,
+    parse_known,
+    parse_number,
+    parse_other_prior,
+    parse_priors,
+    parse_secret,
+)
 
 __all__ = [
+    "parse_also",
     "parse_amount",
     "parse_family",
     "parse_knowledge",

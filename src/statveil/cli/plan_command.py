@@ -23,7 +23,11 @@ __all__ = ["command"]
 
 @click.command("plan", cls=Once)
 @problem_options
-@click.option("--max-risk", metavar="T", help="Least distortion with at most this risk.")
+@click.option(
+    "--max-risk",
+    metavar="T",
+    help="Least distortion with at most this risk; with two secrets that of either, or T,T for one of each.",
+)
 @click.option("--max-distortion", metavar="B", help="Least risk with at most this distortion, also as a share (8%).")
 @click.option("--bin", "width", metavar="S", help="The paper's mechanism with bins of this width.")
 @click.option("--slope", metavar="X", help="Force a direction (the paper's t0).")
@@ -54,10 +58,11 @@ def command(
 ) -> None:
     """Plan a release: exactly one of --max-risk, --max-distortion and --bin. No data is read."""
     earlier = [load_plan(file) for file in after]
+    problem = _problem(options, earlier)
     with line_shown() as progress:
         made = plan(
-            _problem(options, earlier),
-            max_risk=_number(max_risk, "the largest allowed risk"),
+            problem,
+            max_risk=_risks(max_risk, problem),
             max_distortion=None
             if max_distortion is None
             else parse_amount(max_distortion, "the largest allowed distortion"),
@@ -99,6 +104,13 @@ def _keep_other_files(output: str) -> None:
             load_plan(place)
         except PlanFileError:
             raise PlanFileError(f"{output} exists and is not a plan; give another name for the plan.") from None
+
+
+def _risks(text: str | None, problem: Problem) -> float | list[float] | None:
+    """One risk, or one for each of two secrets."""
+    if text is None or not problem.also or "," not in text:
+        return _number(text, "the largest allowed risk")
+    return [parse_number(part, "the largest allowed risk of each secret") for part in text.split(",")]
 
 
 def _number(text: str | None, what: str) -> float | None:

@@ -26,7 +26,13 @@ def command(plan_file: str, trials: int, seed: int | None, confidence: str, as_j
     plan = load_plan(plan_file)
     level = parse_number(confidence, "the confidence")
     found = simulate(plan, trials=trials, seed=seed, confidence=level)
+    labels = [one.secret.label for one in plan.problem.each] if plan.problem.also else []
+    alone = {label: plan.for_secret(label) for label in labels}
+    each = {label: simulate(one, trials=trials, seed=seed, confidence=level) for label, one in alone.items()}
     if as_json:
-        echo_json(found.to_json())
+        secrets = [{"secret": label, **rate.to_json()} for label, rate in each.items()]
+        echo_json({**found.to_json(), **({"secrets": secrets} if secrets else {})})
         return
     echo(f"{describe(found)}; the plan says {shown_up(plan.risk, 5)}.")
+    for label, rate in each.items():
+        echo(f"Of the {label} alone: {describe(rate)}; the plan says {shown_up(alone[label].risk, 5)}.")

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from statveil.accounting import distortion, risk
-from statveil.design.methods import METHODS, check_accepted, choose
+from statveil.design.methods import METHODS, check_accepted, check_secrets, choose
 from statveil.design.partition.designer import Designer, check_grid, curve_points
 from statveil.design.target import MaxDistortion
 from statveil.design.treatment import treatment
 from statveil.errors import ProblemError, TargetError, unknown_name
+from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 from statveil.spoken import Progress, Spoken, telling
@@ -80,7 +81,9 @@ def frontier(
     if grid is not None:
         check_grid(grid)
     how = treatment(problem)
-    if methods is None:
+    if methods is None and problem.also:
+        methods = ("tiles",)
+    elif methods is None:
         alone = isinstance(problem.prior, Box) and len(problem.box.free) == 1
         methods = ("interval",) if how.lattice is not None else ("dynamic", "greedy") if alone else ("interval", "comb")
     if not methods:
@@ -89,6 +92,7 @@ def frontier(
         if method not in METHODS:
             raise ProblemError(unknown_name("method of a frontier", method, METHODS))
         check_accepted(method, how)
+        check_secrets(method, problem)
     on_grid = release == "grid"
     found: list[dict[str, Any]] = []
     for method in dict.fromkeys(methods):
@@ -180,6 +184,9 @@ def _widest(problem: Problem) -> float:
     if len(problem.box.free) == 1:
         found = line(problem)
         return 0.5 * float(found.ruler.distance(np.asarray(found.axis.low), np.asarray(found.axis.high)))
+    if problem.also:
+        half = {name: axis.width / 2 for name, axis in problem.box.axes.items()}
+        return float(problem.family.length(half)) if isinstance(problem.family, LocationScale) else 0.0
     draws = problem.sample(4000, np.random.default_rng(0))
     return gamma(problem) * float(np.ptp(problem.position_of(draws)))
 

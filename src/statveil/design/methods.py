@@ -12,6 +12,7 @@ from statveil.design.comb.design import design_comb
 from statveil.design.interval.design import design_interval
 from statveil.design.partition.designer import design_partition
 from statveil.design.target import BinWidth, MaxRisk, Target, meets, unreachable
+from statveil.design.tiles import design_tiles
 from statveil.design.treatment import Treatment, treatment
 from statveil.errors import ProblemError, StatveilError, TargetError
 from statveil.mechanisms.cells import Cells
@@ -20,6 +21,7 @@ from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.mechanism import Mechanism
 from statveil.mechanisms.partition import Partition
 from statveil.mechanisms.scaling import Scaling
+from statveil.mechanisms.tiles import Tiles
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box
@@ -27,7 +29,7 @@ from statveil.problem.problem import Problem
 from statveil.theory.one_parameter import line
 from statveil.theory.risk.log_slope import class_slope
 
-__all__ = ["METHODS", "Choice", "Method", "check_accepted", "choose"]
+__all__ = ["METHODS", "Choice", "Method", "check_accepted", "check_secrets", "choose"]
 
 _TRIES = 6
 
@@ -79,6 +81,8 @@ class Method:
         At most so many points of a frontier, each of which takes long.
     at_once : bool
         Whether its whole frontier costs little more than one point of it.
+    secrets : int
+        How many secrets of the column it hides.
     """
 
     make: Callable[[Request], Choice]
@@ -88,6 +92,7 @@ class Method:
     needs_cells: Callable[[Problem], bool] = field(default=lambda problem: True)
     points: int | None = None
     at_once: bool = False
+    secrets: int = 1
 
     def grid(self, problem: Problem, asked: int | None) -> int | None:
         """Cells on which it works: as many as were asked for, if it needs any."""
@@ -105,6 +110,16 @@ def check_accepted(name: str, how: Treatment, *, slope: bool = False, width: boo
         )
     if how.lattice is not None and "a known step" not in accepts:
         raise ProblemError("a known step is accounted for by the method 'interval' only; use that.")
+
+
+def check_secrets(name: str, problem: Problem) -> None:
+    """Refuse a method that hides another number of secrets than the problem has."""
+    if METHODS[name].secrets != len(problem.each):
+        fitting = [other for other, method in METHODS.items() if method.secrets == len(problem.each)]
+        raise ProblemError(
+            f"the method {name!r} hides {METHODS[name].secrets} secret{'s' * (METHODS[name].secrets > 1)} of a column, "
+            f"and the problem has {len(problem.each)}. Allowed: {', '.join(fitting)}."
+        )
 
 
 def choose(
@@ -174,6 +189,8 @@ def _best_of(request: Request, options: Sequence[Callable[[], Choice]]) -> Choic
 def _candidates(request: Request, combs: bool) -> list[str]:
     """Methods that fit the problem; deterministic ones first, so that they win ties."""
     problem, on_grid = request.problem, request.on_grid
+    if problem.also:
+        return ["tiles"]
     closed = _closed(problem)
     if isinstance(request.goal, BinWidth) or request.slope is not None:
         return ["interval"]
@@ -193,6 +210,7 @@ def _candidates(request: Request, combs: bool) -> list[str]:
 def _named(request: Request, method: str) -> Choice:
     width = isinstance(request.goal, BinWidth)
     check_accepted(method, request.how, slope=request.slope is not None, width=width)
+    check_secrets(method, request.problem)
     return METHODS[method].make(request)
 
 
@@ -279,6 +297,12 @@ def _comb(request: Request) -> Choice:
     return _best_of(request, options)
 
 
+def _tiles(request: Request) -> Choice:
+    if request.on_grid or request.cells is not None:
+        raise ProblemError("bins in two coordinates need no grid of cells; leave out the grid and the release on it.")
+    return Choice(mechanism=design_tiles(request.problem, request.goal), how=request.how, method="tiles")
+
+
 def _line_comb(request: Request) -> Choice:
     return Choice(mechanism=design_comb(request.problem, request.goal, request.how), how=request.how, method="comb")
 
@@ -295,6 +319,7 @@ METHODS: dict[str, Method] = {
     "comb": Method(make=_comb, makes=(Comb, Cells), cells=400, needs_cells=_comb_on_cells, points=48),
     "layered-comb": Method(make=partial(_on_cells, "layered-comb"), makes=(Cells,), cells=400, points=48),
     "optimal": Method(make=_optimal, makes=(Cells, Partition, Comb), cells=240, points=16),
+    "tiles": Method(make=_tiles, makes=(Tiles,), secrets=2, points=48),
 }
 """What a plan can ask for by name, beside ``"auto"``."""
 

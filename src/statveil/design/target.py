@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from statveil.errors import ProblemError, TargetError
@@ -30,9 +31,10 @@ CLOSELY = 1 + 1e-12
 
 @dataclass(frozen=True, slots=True)
 class MaxRisk:
-    """The best attacker may hit with at most this probability."""
+    """The best attacker may hit with at most this probability; of several secrets ``each`` with at most its own."""
 
     value: float
+    each: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", number(self.value, "the largest allowed risk"))
@@ -41,6 +43,19 @@ class MaxRisk:
                 f"the largest allowed risk must be a number between 0 and 1, both excluded. Got {self.value:g}; "
                 "0.1 lets the best attacker hit one time in ten."
             )
+
+
+def each_risk(values: Sequence[float]) -> MaxRisk:
+    """A risk for each of several secrets, with that of hitting one of them which these allow.
+
+    >>> each_risk([0.2, 0.5])
+    MaxRisk(value=0.6, each=(0.2, 0.5))
+    """
+    each = tuple(MaxRisk(value).value for value in values)
+    missed = 1.0
+    for value in each:
+        missed *= 1 - value
+    return MaxRisk(1 - missed, each)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +81,26 @@ class BinWidth:
 Target = MaxRisk | MaxDistortion | BinWidth
 
 
-def target(*, max_risk: float | None = None, max_distortion: float | None = None, bin: float | None = None) -> Target:
+def target(
+    *, max_risk: float | Sequence[float] | None = None, max_distortion: float | None = None, bin: float | None = None
+) -> Target:
     """The one target that was given."""
-    given = [
-        make(value)
-        for make, value in ((MaxRisk, max_risk), (MaxDistortion, max_distortion), (BinWidth, bin))
-        if value is not None
+    made: list[Target | None] = [
+        None if max_risk is None else _risk(max_risk),
+        None if max_distortion is None else MaxDistortion(max_distortion),
+        None if bin is None else BinWidth(bin),
     ]
+    given = [one for one in made if one is not None]
     if len(given) != 1:
         raise ProblemError(
             f"give exactly one of max risk, max distortion and bin width. Got {len(given) or 'none'} of them; a max "
             "risk of 0.2, say, lets the best attacker hit one time in five."
         )
     return given[0]
+
+
+def _risk(value: float | Sequence[float]) -> MaxRisk:
+    return each_risk(value) if isinstance(value, list | tuple) else MaxRisk(value)  # type: ignore[arg-type]
 
 
 def meets(risk: float, goal: MaxRisk | float, *, within: float = ROUNDED) -> bool:

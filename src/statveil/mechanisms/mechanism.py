@@ -111,6 +111,10 @@ class Mechanism(ABC):
     def describe(self, slope: float | None) -> tuple[str, str]:
         """A word and a sentence for people; ``slope`` is the paper's t0 of its direction."""
 
+    def largest_change(self, problem: Problem) -> float | None:
+        """By how much at most a release changes the secret, where it is more than one direction that says so."""
+        return None
+
     def rescaled(self, factor: float, offset: float, start: Mapping[str, float]) -> Mechanism | None:
         """The same for a column ``factor x + offset``, whose parameters are ``factor p + start``, if there is one."""
         return None
@@ -144,6 +148,10 @@ class Mechanism(ABC):
     @abstractmethod
     def fibre(self, released: Mapping[str, NDArray[np.float64]], support: Support, nodes: int) -> Fibre:
         """What each release leaves open."""
+
+    def candidates(self, released: Mapping[str, NDArray[np.float64]], support: Support, nodes: int) -> Fibre:
+        """Points that stand for all that each release leaves open, on a line or not; only the prior weighs them."""
+        return self.fibre(released, support, nodes)
 
     @property
     @abstractmethod

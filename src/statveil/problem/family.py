@@ -75,6 +75,11 @@ class Family(ABC):
         """How people write it: its name, with what else tells this member from others."""
         return self.name
 
+    @property
+    def column_text(self) -> str:
+        """What kind of column it is about, in a sentence."""
+        return "a column of any shape" if self.shapeless else f"a {self.label} column"
+
     def stated_in(self, axes: Mapping[str, Axis]) -> Family:
         """The member that has the parameters of these beliefs, where a family has several ways to name them."""
         return self

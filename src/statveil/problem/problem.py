@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,13 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError
 from statveil.numbers import positive
+from statveil.problem.also import Also
 from statveil.problem.axis import Axis, axis_from_json
 from statveil.problem.consistency import check_structure
 from statveil.problem.families.any_shape import AnyShape
+from statveil.problem.families.two_secrets import TwoSecrets
 from statveil.problem.family import Family, family_from_json
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.measure import Measure
 from statveil.problem.orbit import any_shape
+from statveil.problem.pair import pair_of
 from statveil.problem.prior import Belief, Box, Prior, Simplex, prior_from_json
 from statveil.problem.secret import Secret, secret_from_json
 from statveil.problem.structure import Structure
@@ -53,6 +56,9 @@ class Problem:
     shape : str or Standard, optional
         Without a family: a public shape from which the column is redrawn by rank, whatever its structure. Its name, as
         in ``"lognorm(1)"``, a table of quantiles, a public sample, or ``"catalogue"`` for the nearest of a dozen.
+    also : sequence of Also, optional
+        A second secret of the same column: a standard deviation beside a mean, say. The prior is then one on each of
+        the two, independent of the other; with a family also a box of its parameters, if each secret is one of them.
     """
 
     family: Family = None  # type: ignore[assignment]  # filled below
@@ -62,6 +68,7 @@ class Problem:
     known: Structure = field(default_factory=Structure)
     distance: str = ""
     shape: Any = field(default=None, hash=False)  # the family has it too
+    also: tuple[Also, ...] = ()
 
     if TYPE_CHECKING:
 
@@ -75,12 +82,18 @@ class Problem:
             known: Structure = ...,
             distance: str = "",
             shape: Any = None,
+            also: Sequence[Also] = (),
         ) -> None: ...
 
     def __post_init__(self) -> None:
         if not isinstance(self.secret, Secret):
             raise ProblemError(f"the secret must be a value such as sv.Mean(). Got {self.secret!r}.")
-        if self.family is None:
+        if isinstance(self.also, Also):
+            object.__setattr__(self, "also", (self.also,))
+        object.__setattr__(self, "also", tuple(self.also))
+        if self.also and not isinstance(self.family, TwoSecrets):
+            self._with_a_second()
+        elif self.family is None:
             self._without_family()
         elif self.shape is not None and not isinstance(self.family, AnyShape):
             raise ProblemError(
@@ -121,6 +134,28 @@ class Problem:
         object.__setattr__(self, "prior", self.prior.fit(self.family, self.known))
         self._check_not_constant()
         check_structure(self.family, self.prior, self.known)
+
+    def _with_a_second(self) -> None:
+        pair = pair_of(
+            family=self.family,
+            secret=self.secret,
+            prior=self.prior,
+            tolerance=self.tolerance,
+            also=self.also,
+            known=self.known,
+            shape=self.shape,
+        )
+        object.__setattr__(self, "family", pair.family)
+        object.__setattr__(self, "prior", pair.prior)
+        object.__setattr__(self, "also", (pair.also,))
+
+    @property
+    def each(self) -> tuple[Problem, ...]:
+        """The problem of each secret alone: itself where there is one."""
+        if not self.also:
+            return (self,)
+        others = (replace(self, secret=one.secret, tolerance=one.tolerance, also=()) for one in self.also)
+        return replace(self, also=()), *others
 
     def _without_family(self) -> None:
         family = any_shape(
@@ -213,6 +248,18 @@ class Problem:
                 "distance": self.distance,
                 **({} if self.shape is None else {"shape": self.shape}),
             }
+        if isinstance(self.family, TwoSecrets):
+            base = self.family.base
+            return {
+                "family": None if base is None else base.to_json(),
+                "prior": self.box.axes[self.secret.label].to_json(),
+                "secret": self.secret.to_json(),
+                "tolerance": self.tolerance,
+                "tolerance_kind": "absolute",
+                "also": [one.to_json() for one in self.also],
+                "known": self.known.to_json(),
+                "distance": self.distance,
+            }
         relative = self.family.closeness
         return {
             "family": self.family.to_json(),
@@ -232,6 +279,16 @@ class Problem:
         if stated not in kinds:
             raise ProblemError("its kind of tolerance is none that this version knows.")
         tolerance = kinds[stated](data["tolerance"])
+        if "also" in data:
+            return cls(
+                family=None if data["family"] is None else family_from_json(data["family"]),
+                prior=axis_from_json(data["prior"]),
+                secret=secret_from_json(data["secret"]),
+                tolerance=tolerance,
+                known=Structure.from_json(data["known"]),
+                distance=data["distance"],
+                also=[Also.from_json(one) for one in data["also"]],
+            )
         if data["family"] is None:
             return cls(
                 prior=axis_from_json(data["prior"]),

@@ -94,6 +94,11 @@ class Secret(ABC):
         return None
 
     @property
+    def most_away(self) -> float | None:
+        """How far rows lie from it on average at most, per standard deviation of any shape; ``None``: no limit."""
+        return None if self.times_mean is None else 1.0  # E|X - mean| <= std (Jensen)
+
+    @property
     def times_mean(self) -> float | None:
         """How many times the mean it is, whatever the shape; ``None`` where it is something else."""
         return None

@@ -7,12 +7,31 @@ from statveil.problem.problem import Problem
 from statveil.problem.tolerance import Relative
 from statveil.rounding import shown_down, shown_up
 
-__all__ = ["beyond_shape", "column_text", "distortion_text", "mean_or_label", "share_of", "tolerance_text"]
+__all__ = [
+    "beyond_shape",
+    "column_text",
+    "distortion_text",
+    "hidden_text",
+    "hit_text",
+    "mean_or_label",
+    "share_of",
+    "tolerance_text",
+]
 
 
 def column_text(problem: Problem) -> str:
     """What kind of column a problem is about."""
-    return "a column of any shape" if problem.family.shapeless else f"a {problem.family.label} column"
+    return problem.family.column_text
+
+
+def hidden_text(problem: Problem) -> str:
+    """What is hidden: the secret, or both of them."""
+    return " and the ".join(one.secret.label for one in problem.each)
+
+
+def hit_text(problem: Problem) -> str:
+    """What a guess must be to hit: near the secret, or near one of the two."""
+    return ", or the ".join(f"{one.secret.label} within {tolerance_text(one)}" for one in problem.each)
 
 
 def tolerance_text(problem: Problem) -> str:

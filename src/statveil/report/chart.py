@@ -10,7 +10,7 @@ from typing import Any
 
 from statveil.design.frontier import Frontier
 from statveil.errors import ProblemError, unknown_name
-from statveil.problem.wording import column_text, tolerance_text
+from statveil.problem.wording import column_text, hidden_text, hit_text, tolerance_text
 
 __all__ = ["SUFFIXES", "check_suffix", "frontier_chart", "frontier_csv", "save_frontier"]
 
@@ -38,7 +38,9 @@ def frontier_chart(frontier: Frontier) -> Any:
         x=alt.X("distortion:Q", title=f"distortion: largest distance to the original ({distance})"),
         y=alt.Y(
             "risk:Q",
-            title=f"risk: P(best attacker gets within {tolerance_text(problem)} of the {problem.secret.label})",
+            title=f"risk: P(best attacker gets within {tolerance_text(problem)} of the {problem.secret.label})"
+            if not problem.also
+            else f"risk: P(best attacker guesses the {hit_text(problem)})",
             scale=alt.Scale(domain=[0, 1]),
         ),
         color=alt.Color("curve:N", title=None, scale=alt.Scale(domain=methods)),
@@ -51,7 +53,7 @@ def frontier_chart(frontier: Frontier) -> Any:
         width=640,
         height=360,
         title={
-            "text": f"Hiding the {problem.secret.label} of {column_text(problem)}",
+            "text": f"Hiding the {hidden_text(problem)} of {column_text(problem)}",
             "subtitle": "better: down and left (less risk, less distortion)",
         },
     )

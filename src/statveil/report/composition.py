@@ -25,6 +25,12 @@ def describe_composition(found: Composition) -> str:
 
 
 def _secret(each: JointRisk) -> list[str]:
+    if each.tolerance_kind == "own":
+        return [
+            f"{each.secret}, each within its own tolerance:",
+            f"  risk        {shown_up(each.risk)}   the best attacker who has all of them hits one at least, at most "
+            f"this often ({each.risk_kind})",
+        ]
     close = f"{100 * each.tolerance:.10g} %" if each.tolerance_kind == "relative" else f"{each.tolerance:.12g}"
     lines = [
         f"{each.secret} within {close}:",

@@ -10,7 +10,16 @@ from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 from statveil.problem.tolerance import Relative
-from statveil.problem.wording import beyond_shape, column_text, distortion_text, mean_or_label, share_of, tolerance_text
+from statveil.problem.wording import (
+    beyond_shape,
+    column_text,
+    distortion_text,
+    hidden_text,
+    hit_text,
+    mean_or_label,
+    share_of,
+    tolerance_text,
+)
 from statveil.rounding import shown_down, shown_up
 
 __all__ = ["describe_plan"]
@@ -22,12 +31,7 @@ def describe_plan(plan: Plan) -> str:
     Risks and distortions are rounded up, lower bounds down.
     """
     problem = plan.problem
-    about = "about" if plan.risk_kind == "simulated" else "at most"
-    lines = [
-        f"Hides the {problem.secret.label} of {column_text(problem)}.",
-        f"  risk        {shown_up(plan.risk)}   the best attacker gets within {tolerance_text(problem)} {about} this "
-        f"often ({plan.risk_kind})",
-    ]
+    lines = [f"Hides the {hidden_text(problem)} of {column_text(problem)}.", *_risks(plan)]
     if plan.risk_without_release is not None:
         lines.append(
             f"  without     {shown_up(plan.risk_without_release)}   a guess from the prior alone, without the release, "
@@ -35,8 +39,7 @@ def describe_plan(plan: Plan) -> str:
         )
     lines += [
         f"  distortion  {_distortion(plan, plan.distortion)}   {_distance(plan)}",
-        f"  moves       {shown_up(plan.largest_move)}   the {problem.secret.label} of the release differs from the "
-        f"column's own by at most this{_share(plan)}",
+        *_moves(plan),
         f"  limit       {_distortion(plan, plan.lower_bound, down=True)}   {_limit(plan)}",
     ]
     if plan.efficiency is not None:
@@ -60,8 +63,7 @@ def describe_plan(plan: Plan) -> str:
     share = isinstance(problem.closeness, Relative)
     eps = problem.closeness.share if isinstance(problem.closeness, Relative) else problem.closeness
     others = [other for other in (eps / 2, 2 * eps) if not share or other < 1]
-    profile = ", ".join(f"{shown_up(risk, 3)} within {_amount(at, share)}" for at, risk in plan.risk_profile(others))
-    lines.append(f"  profile     an attacker with another tolerance hits with probability {profile}")
+    lines.append(_profile(plan, others, share))
     if plan.robust_to is not None:
         low, high = plan.robust_to
         robust = shown_up(1.0 if plan.robust_risk is None else plan.robust_risk)
@@ -70,6 +72,48 @@ def describe_plan(plan: Plan) -> str:
     lines += _protects(plan)
     lines += _honesty(plan)
     return "\n".join(lines)
+
+
+def _risks(plan: Plan) -> list[str]:
+    """How often the best attacker hits; of two secrets either, each, and both."""
+    problem, about = plan.problem, "about" if plan.risk_kind == "simulated" else "at most"
+    found = plan.of_each
+    if found is None:
+        return [
+            f"  risk        {shown_up(plan.risk)}   the best attacker gets within {tolerance_text(problem)} {about} "
+            f"this often ({plan.risk_kind})"
+        ]
+    lines = [
+        f"  risk        {shown_up(plan.risk)}   the best attacker hits one of them at least, the {hit_text(problem)}, "
+        f"{about} this often ({plan.risk_kind})"
+    ]
+    for one, each in zip(problem.each, found.each, strict=True):
+        lines.append(
+            f"  {'alone':<12}{shown_up(each.value)}   the {one.secret.label} within {tolerance_text(one)} ({each.kind})"
+        )
+    return [*lines, f"  both        {shown_up(found.intersection.value)}   both at once"]
+
+
+def _moves(plan: Plan) -> list[str]:
+    """How far a release may lie from the column's own statistic."""
+    found = []
+    for one in plan.problem.each:
+        alone = plan.for_secret(one.secret)
+        found.append(
+            f"  moves       {shown_up(alone.largest_move)}   the {one.secret.label} of the release differs from the "
+            f"column's own by at most this{_share(alone)}"
+        )
+    return found
+
+
+def _profile(plan: Plan, tolerances: list[float], share: bool) -> str:
+    """What attackers with other tolerances do."""
+    risks = plan.risk_profile(tolerances)
+    if plan.problem.also:
+        half, twice = (shown_up(risk, 3) for _, risk in risks)
+        return f"  profile     with half of each tolerance a guess hits one with probability {half}, with twice {twice}"
+    profile = ", ".join(f"{shown_up(risk, 3)} within {_amount(at, share)}" for at, risk in risks)
+    return f"  profile     an attacker with another tolerance hits with probability {profile}"
 
 
 def _amount(value: float, share: bool) -> str:
@@ -104,6 +148,8 @@ def _limit(plan: Plan) -> str:
     problem = plan.problem
     if problem.family.model is not None and problem.secret.times_mean is None:
         return "no mechanism with this risk changes it less"
+    if problem.also:
+        return "no mechanism that hides one of them alone with this risk distorts less"
     if problem.family.shapeless and problem.secret.times_mean is None:
         return "no mechanism with this risk that keeps the shape distorts less"
     return f"no mechanism with this risk distorts less (gamma {plan.gamma:.6g})"
@@ -191,6 +237,8 @@ def _without_it(plan: Plan) -> str:
 def _honesty(plan: Plan) -> list[str]:
     """What a reader of the headline risk would not expect."""
     lines = []
+    if plan.problem.also:
+        lines += [f"  assumes     {assumed}" for assumed in plan.problem.family.assumes()]
     if plan.problem.family.shapeless and (assumed := beyond_shape(plan.problem)):
         lines.append(f"  assumes     that {assumed}{_without_it(plan)}")
     if plan.spacing is not None:

@@ -15,7 +15,7 @@ from statveil.plan_file import DAMAGE, damage
 from statveil.planning import Plan
 from statveil.problem.problem import Problem
 from statveil.problem.tolerance import Relative
-from statveil.problem.wording import beyond_shape, distortion_text, share_of, tolerance_text
+from statveil.problem.wording import beyond_shape, distortion_text, hit_text, share_of
 from statveil.rounding import shown_up
 from statveil.small_file import read_small
 from statveil.tables.verification import LEAKS, blind_spots
@@ -56,12 +56,13 @@ def make_card(
             "risk": plan.risk,
             "risk_kind": plan.risk_kind,
             **_closeness(problem),
+            **_secrets(plan),
             "distortion": plan.distortion,
             "distance": problem.distance,
             "distortion_says": _distortion(plan),
             "says": f"Under the stated prior, anyone who sees the released column and knows this plan guesses the "
-            f"original's {problem.secret.label} within {tolerance_text(problem)} with probability at most "
-            f"{shown_up(plan.risk)} ({plan.risk_kind}).{_but(plan, accepted)}",
+            f"original's {hit_text(problem)} with probability at most "
+            f"{shown_up(plan.risk)} ({plan.risk_kind}).{_alone(plan)}{_but(plan, accepted)}",
         },
         "declared": problem.known.to_json(),
         "assumptions": _assumptions(plan, shuffled),
@@ -124,6 +125,24 @@ def _but(plan: Plan, accepted: tuple[str, ...]) -> str:
     return but
 
 
+def _alone(plan: Plan) -> str:
+    """Of two secrets, what holds of each."""
+    found = plan.of_each
+    if found is None:
+        return ""
+    parts = (
+        f"the {one.secret.label} at most {shown_up(each.value)}"
+        for one, each in zip(plan.problem.each, found.each, strict=True)
+    )
+    return f" Alone: {', '.join(parts)}; both at once at most {shown_up(found.intersection.value)}."
+
+
+def _secrets(plan: Plan) -> dict[str, Any]:
+    """The same for scripts."""
+    said = plan.to_json() if plan.problem.also else {}
+    return {name: said[name] for name in ("secrets", "risk_union", "risk_intersection") if name in said}
+
+
 def _closeness(problem: Problem) -> dict[str, Any]:
     """How close a guess counts, for scripts; a share is called one."""
     closeness = problem.closeness
@@ -147,6 +166,11 @@ def _distortion(plan: Plan) -> str:
         if plan.problem.measure.kind == "relative":
             what = share_of(plan.problem)
         return f"The largest {what}: at most {distortion_text(plan.problem, plan.distortion)}."
+    if plan.problem.also and plan.problem.family.column_text == "a column of any shape":
+        return (
+            "The largest W1 distance between original and release, in the column's unit, whatever the shape: at most "
+            f"{shown_up(plan.distortion)}."
+        )
     what = _DISTANCES[plan.problem.distance]
     says = f"The largest {what} between the model at the true and at the released parameters: at most "
     says += f"{shown_up(plan.distortion)}."

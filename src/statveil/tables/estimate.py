@@ -34,7 +34,8 @@ def measured_for(
 ) -> Measured:
     """The column measured in one pass with what the secret will ask for."""
     secret = problem.secret
-    return measure(blocks, levels=secret.levels, counted=secret.counted(problem.family), watch=watch)
+    levels = tuple(dict.fromkeys(level for one in problem.each for level in one.secret.levels))
+    return measure(blocks, levels=levels, counted=secret.counted(problem.family), watch=watch)
 
 
 def own_statistic(problem: Problem, numbers: ColumnNumbers) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -65,7 +65,8 @@ class Prepared:
     def check_rows(self, plan: Plan, column: str) -> None:
         """Refuse a column of another number of rows than the secret was stated for."""
         try:
-            plan.problem.secret.check_rows(self.rows)
+            for one in plan.problem.each:
+                one.secret.check_rows(self.rows)
         except ColumnError as error:
             raise ColumnError(f"column {column!r}: {error}") from None
 
@@ -147,7 +148,10 @@ def prepare(
         spread = plan.problem.secret.anchor.per_shift == 0
         centre = plan.problem.secret.anchor.centre(measured) if spread else 0.0
         applied = _apply(plan, column, params, chosen)
-        check_resolution(plan, column, measured, statistic, applied)
+        for one in plan.problem.each:
+            alone = plan if one is plan.problem else replace(plan, problem=one)
+            here = replace(applied, secret=alone.released_secret(applied.released))
+            check_resolution(alone, column, measured, own_statistic(one, measured), here)
         _check_not_an_atom(plan, column, statistic, accepted)
         if trial:
             found = verifier.undeclared_step()

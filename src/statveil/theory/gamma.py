@@ -56,6 +56,9 @@ def gamma(problem: Problem) -> float:
     return float(family.length({name: 1.0})) / (2 * slope)
 
 
+_gamma = gamma  # where a parameter has its name
+
+
 def least_direction(problem: Problem) -> tuple[float, dict[str, float]]:
     """gamma, rounded down, and a direction that has it, for two free parameters of a family without a closed form.
 
@@ -128,7 +131,12 @@ def _line_gamma(problem: Problem) -> float:
 
 
 def limit_on_distortion(problem: Problem, gamma: float, risk: float) -> float:
-    """Theorem 1 in the terms of the problem: no mechanism of this risk distorts less."""
+    """Theorem 1 in the terms of the problem: no mechanism of this risk distorts less.
+
+    Who hits either of two secrets with this risk hits each with no more.
+    """
+    if problem.also:
+        return max(limit_on_distortion(one, _gamma(one), risk) for one in problem.each)
     family = problem.family
     if isinstance(family, AnyShape) and family.widened:
         # the window of a share is shortest at the lowest value: k - 1 of them from there on
@@ -139,7 +147,9 @@ def limit_on_distortion(problem: Problem, gamma: float, risk: float) -> float:
 
 
 def limit_on_risk(problem: Problem, gamma: float, distance: float) -> float:
-    """Theorem 2: no mechanism within this distance has a smaller risk."""
+    """Theorem 2: no mechanism within this distance has a smaller risk; that of either of two secrets is not less."""
+    if problem.also:
+        return max(limit_on_risk(one, _gamma(one), distance) for one in problem.each)
     family = problem.family
     if isinstance(family, AnyShape) and family.widened:
         assert family.closeness is not None

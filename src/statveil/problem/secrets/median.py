@@ -39,5 +39,9 @@ class Median(Secret):
     def per_shift(self) -> float:
         return 1.0
 
+    @property
+    def most_away(self) -> float:
+        return 1.0  # rows lie nearer to no other point, and no farther than a standard deviation from the mean
+
     def linear(self, family: LocationScale) -> tuple[float, float]:
         return 1.0, float(family.z_quantile(0.5))

@@ -55,6 +55,13 @@ class Quantile(Secret):
     def per_shift(self) -> float:
         return 1.0
 
+    @property
+    def most_away(self) -> float | None:
+        # E|X - q| <= (std^2 + (q - mean)^2)^(1/2), and Cantelli bounds |q - mean| / std by ((1 - a) / a)^(1/2) below
+        # and (a / (1 - a))^(1/2) above
+        rarer = min(self.alpha, 1 - self.alpha)
+        return rarer**-0.5 if rarer > 0 else None
+
     def check(self, family: Family) -> None:
         zero, one = family.quantile_ends
         if (self.alpha == 0 and not zero) or (self.alpha == 1 and not one):

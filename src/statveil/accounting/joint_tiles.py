@@ -1,0 +1,102 @@
+"""What bins in two coordinates tell together with other releases of the same column.
+
+Several of them cut each coordinate by all of their edges, and the two coordinates stay independent. Beside a release
+that tells a line they cut it where it crosses an edge; every piece of a line is the first part of a bin of one of the
+partitions, so the risks add up to at least the truth (docs/theory.md, composition).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from statveil.accounting.guarantee import Risk, risk
+from statveil.accounting.joint import Joint, all_told, parallel
+from statveil.accounting.tiles import sum_of_two
+from statveil.mechanisms.interval import Interval
+from statveil.mechanisms.mechanism import Mechanism
+from statveil.mechanisms.tiles import Tiles
+from statveil.problem.families.location import Location
+from statveil.problem.location_scale import LocationScale
+from statveil.problem.prior import Box
+from statveil.problem.problem import Problem
+from statveil.problem.secrets.mean import Mean
+from statveil.theory.bins import Bins
+
+__all__ = ["with_tiles"]
+
+Together = Callable[[Problem, Sequence[Mechanism]], Joint]
+
+
+def with_tiles(problem: Problem, mechanisms: Sequence[Mechanism], together: Together) -> Joint:
+    """The risk of one secret under these releases, of which at least one has bins in two coordinates."""
+    family = problem.family
+    tiles = [each for each in mechanisms if isinstance(each, Tiles)]
+    lines = [each for each in mechanisms if isinstance(each, Interval)]
+    fits = isinstance(family, LocationScale) and not problem.secret.rough and not problem.box.cut(family)
+    if not fits or not all(set(each.axes) == set(problem.box.free) for each in tiles):
+        return all_told("bins in two coordinates are accounted for with independent beliefs about both", "upper bound")
+    if len(tiles) + len(lines) < len(mechanisms) or any(each.step is not None for each in lines):
+        return all_told("combs and steps are not accounted for beside bins in two coordinates", "upper bound")
+    if lines:
+        return _on_lines(problem, tiles, lines, together)
+    assert isinstance(family, LocationScale)
+    slopes = {name: abs(slope) for name, slope in family.coefficients(problem.secret).items() if slope}
+    bins = {name: [each.axes[name] for each in tiles] for name in slopes}
+    if len(slopes) == 1:
+        ((name, slope),) = slopes.items()
+        return _one_by_one(problem, name, slope, bins[name], together)
+    if all(problem.box.axes[name].flat for name in slopes):
+        pieces = {name: _pieces([each.axes[name] for each in tiles]) for name in slopes}
+        value = Risk(value=sum_of_two(pieces, slopes, problem.tolerance), kind="exact")
+        return Joint(risk=value, why="all edges together cut both coordinates")
+    # whatever the one is, the other must fall into a window of its own
+    found = min(_one_by_one(problem, n, slope, bins[n], together).risk.value for n, slope in slopes.items())
+    return Joint(risk=Risk(value=found, kind="upper bound"), why="all edges together cut both coordinates")
+
+
+def _pieces(bins: Sequence[Bins]) -> list[tuple[float, int]]:
+    edges = np.unique(np.concatenate([each.edges() for each in bins]))
+    return [(float(length), 1) for length in np.diff(edges)]
+
+
+def _one_by_one(problem: Problem, name: str, slope: float, bins: Sequence[Bins], together: Together) -> Joint:
+    """A secret that moves with one coordinate: the bins of the other one say nothing of it."""
+    alone = Problem(
+        family=Location(),
+        prior=Box(mean=problem.box.axes[name]),
+        secret=Mean(),
+        tolerance=problem.tolerance / slope,
+    )
+    cuts = [Interval(along="mean", coordinate={"mean": 1.0}, direction={"mean": 1.0}, bins=each) for each in bins]
+    return together(alone, cuts)
+
+
+def _on_lines(problem: Problem, tiles: Sequence[Tiles], lines: Sequence[Interval], together: Together) -> Joint:
+    direction = {name: change for name, change in lines[0].direction.items() if change}
+    if any(not parallel(direction, each.moves) for each in lines[1:]):
+        return all_told("two releases that keep different lines tell the parameters")
+    assert isinstance(problem.family, LocationScale)
+    rate = problem.family.rate(problem.secret, direction)
+    if not rate:
+        return all_told("one of the releases moves along lines on which the secret stays the same")
+    if len(direction) == 1:
+        (name,) = direction
+        own = all({one for one, part in each.coordinate.items() if part} == {name} for each in lines)
+        if own and all(each.coordinate[name] == 1.0 for each in lines):
+            # the other coordinate is told, and says nothing of this one
+            cuts = [each.bins for each in lines] + [each.axes[name] for each in tiles]
+            return _one_by_one(problem, name, rate / abs(direction[name]), cuts, together)
+    parts: list[Interval] = list(lines)
+    for each in tiles:
+        for name, bins in each.axes.items():
+            if direction.get(name):
+                along = {one: change / direction[name] for one, change in direction.items()}
+                parts.append(Interval(along=name, coordinate={name: 1.0}, direction=along, bins=bins))
+    total = math.fsum(risk(problem, part).value for part in parts)
+    return Joint(
+        risk=Risk(value=min(1.0, total), kind="upper bound"),
+        why="bins that cut the same lines add up to at most their sum",
+    )
