@@ -194,6 +194,18 @@ def test_a_copy_with_a_few_ties_is_no_numbering_of_the_rows(rows, ties):
         sv.release(PLAN, pl.DataFrame({"x": x, "copy": np.log(x).round(6)}), column="x", accept=("repeats", "atoms"))
 
 
+@pytest.mark.parametrize("form", [np.square, np.log, np.sqrt, lambda t: 1 / t])
+def test_a_function_of_the_numbers_of_the_rows_is_told_by_them(form):
+    number = np.arange(1.0, 201.0)
+    x = form(number)
+    problem = sv.Problem(
+        family=sv.Location(), prior=sv.Box(mean=(-1e5, 1e5)), secret=sv.Mean(), tolerance=float(np.std(x))
+    )
+    plan, frame = sv.plan(problem, max_risk=0.2), pl.DataFrame({"x": x, "t": number})
+    with pytest.raises(sv.StructureError, match="'t'"):
+        sv.release(plan, frame, column="x", accept=tuple(set(LEAKS) - {"copies"}))
+
+
 def test_classes_of_one_size_that_are_called_by_their_means_are_copies():
     rng = np.random.default_rng(4)
     x = rng.permutation(np.sort(100 + rng.normal(0, 7, 400)))

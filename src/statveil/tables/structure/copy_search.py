@@ -26,6 +26,7 @@ Keys = NDArray[np.uint64]
 
 _LEAST_ROWS = 10
 _GLANCE = 256  # rows of a first look
+_FUNCTION, _STRAIGHT = 1 - 1e-9, 1 - 1e-6  # correlation with a function of the rows' numbers, and with themselves
 _STRETCHES = 16  # parts of a long table, each looked at by itself: a copy may begin late
 _CLOSE = 0.995  # correlation, in one of the usual forms, from which a column is a copy up to its errors
 _EXACT = 0.9999  # rank correlation from which it is a copy in whatever form
@@ -87,7 +88,7 @@ def find_ties(values: Array, columns: Mapping[str, Array], *, breaks: NDArray[np
 def _single(values: Array, name: str, column: Array, breaks: NDArray[np.bool_] | None) -> Tie | None:
     """The column by itself, what it grows by from row to row, a stretch of it, or a count that makes products whole."""
     tie = Tie(columns=(name,))
-    if _copied(values, column) or _loose(values, column):
+    if _copied(values, column) or _loose(values, column) or _of_number(values, column):
         return fitted(tie, values, column, close=0.8 * _LOOSE)
     if (scattered := _in_part(values, column)) is not None:
         return replace(tie, scattered=True, slope=scattered[0], start=scattered[1])
@@ -171,6 +172,13 @@ def _ranks_alone(y: Array) -> bool:
         return False
     gaps = np.diff(places)
     return bool(np.all(np.abs(gaps - gaps[0]) <= 1e-9 * np.abs(y).max()))
+
+
+def _of_number(values: Array, column: Array) -> bool:
+    """Whether the column is a usual function, and no straight line, of the rows' numbers: a squared trend."""
+    if not np.isfinite(column).all() or not _ranks_alone(column):
+        return False
+    return _in_form(values, column) >= _FUNCTION and _correlated(values, column) < _STRAIGHT
 
 
 def _correlated(x: Array, y: Array) -> float:
