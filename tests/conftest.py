@@ -11,7 +11,9 @@ from hypothesis import settings
 
 from statveil import planning
 from statveil.cli.main import run
+from statveil.tables import inspection, preparing, verification
 from tests.best_possible import Remembered, none_known
+from tests.remembered import OnceForEachColumn, OnceForEachGoal, OnceForEachTable
 
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("search", deadline=None)
@@ -40,6 +42,10 @@ def no_optimum():
 
 
 planning.least_possible = Remembered(planning.least_possible)
+planning.choose = OnceForEachGoal(planning.choose)
+verification.find_structure = inspection.find_structure = OnceForEachColumn(verification.find_structure)
+verification.find_sums = OnceForEachColumn(verification.find_sums)
+preparing.find_copies = OnceForEachTable(preparing.find_copies)
 
 WITHOUT = {Path(__file__).parent / folder for folder in ("auditing", "files", "structure", "tables")}
 """Folders of tests that only use plans: none looks at how far a plan is from the best mechanism."""
