@@ -62,8 +62,8 @@ def pytest_make_collect_report(collector):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    """Plans of a test and of its fixtures."""
-    if item.path.parent not in WITHOUT:
+    """Plans of a test and of its fixtures: those of a whole file are made before the fixture above is."""
+    if item.path.parent not in WITHOUT and "no_optimum" not in getattr(item, "fixturenames", ()):
         return (yield)
     with none_known():
         return (yield)
