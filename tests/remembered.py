@@ -64,7 +64,7 @@ class OnceForEachTable(_Kept):
 
 
 class OnceForEachGoal(_Kept):
-    """The choice of a mechanism, for problems that can be written down, where nobody listens and nothing is replaced."""
+    """The choice of a mechanism, for problems that can be written down, if nobody listens and nothing is replaced."""
 
     honest = staticmethod(accounting.risk)
 
