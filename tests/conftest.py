@@ -11,7 +11,9 @@ from hypothesis import settings
 
 from statveil import planning
 from statveil.cli.main import run
+from statveil.tables import inspection, preparing, verification
 from tests.best_possible import Remembered, none_known
+from tests.remembered import OnceForEachColumn, OnceForEachGoal, OnceForEachTable
 
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("search", deadline=None)
@@ -40,6 +42,10 @@ def no_optimum():
 
 
 planning.least_possible = Remembered(planning.least_possible)
+planning.choose = OnceForEachGoal(planning.choose)
+verification.find_structure = inspection.find_structure = OnceForEachColumn(verification.find_structure)
+verification.find_sums = OnceForEachColumn(verification.find_sums)
+preparing.find_copies = OnceForEachTable(preparing.find_copies)
 
 WITHOUT = {Path(__file__).parent / folder for folder in ("auditing", "files", "structure", "tables")}
 """Folders of tests that only use plans: none looks at how far a plan is from the best mechanism."""
@@ -56,8 +62,8 @@ def pytest_make_collect_report(collector):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    """Plans of a test and of its fixtures."""
-    if item.path.parent not in WITHOUT:
+    """Plans of a test and of its fixtures: those of a whole file are made before the fixture above is."""
+    if item.path.parent not in WITHOUT and "no_optimum" not in getattr(item, "fixturenames", ()):
         return (yield)
     with none_known():
         return (yield)

@@ -15,6 +15,8 @@ from statveil.errors import ProblemError
 from statveil.mechanisms.cells import Cells
 from statveil.mechanisms.mechanism import mechanism_from_json
 
+pytestmark = pytest.mark.usefixtures("no_optimum")
+
 
 def cells(edges, released, choices):
     return Cells(parameter="rate", edges=tuple(edges), released=tuple(released), choices=tuple(map(tuple, choices)))

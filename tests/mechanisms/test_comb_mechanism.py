@@ -119,7 +119,7 @@ def plan(request):
 
 
 def test_the_best_attacker_hits_as_often_as_the_plan_says(plan):
-    rate = sv.simulate(plan, trials=60_000, seed=3)
+    rate = sv.simulate(plan, trials=25_000, seed=3)
     assert rate.low <= plan.risk <= rate.high + 2e-4  # a quadrature is rounded up
     assert plan.risk <= 0.23
     assert plan.method == "comb"
@@ -135,7 +135,7 @@ def test_the_profile_is_what_attackers_of_other_tolerances_reach(plan, share):
     eps = share * plan.problem.tolerance
     ((_, risk),) = plan.risk_profile([eps])
     other = replace(plan, problem=replace(plan.problem, tolerance=eps))
-    rate = sv.simulate(other, trials=40_000, seed=5)
+    rate = sv.simulate(other, trials=15_000, seed=5)
     assert rate.low <= risk <= rate.high + 5e-4
 
 
@@ -159,6 +159,7 @@ def test_a_comb_plan_survives_its_file(plan):
     assert mechanism_from_json(plan.mechanism.to_json()) == plan.mechanism
 
 
+@pytest.mark.usefixtures("no_optimum")
 def test_the_comb_never_distorts_more_than_equal_bins(plan):
     interval = sv.plan(plan.problem, max_risk=0.23, method="interval")
     assert plan.distortion <= interval.distortion * (1 + 1e-6)

@@ -14,6 +14,8 @@ import statveil as sv
 from statveil.design.partition.designer import Designer
 from statveil.report.chart import frontier_csv
 
+pytestmark = pytest.mark.usefixtures("no_optimum")
+
 METHODS = ("dynamic", "greedy")
 
 

@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import stat
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 import statveil as sv
 from statveil.plan_file import FORMAT, VERSION, dump_plan, load_plan, parse_plan, save_plan
+from tests.best_possible import none_known
 
 
 def gaussian(secret=None, known=None, **axes):
@@ -85,7 +87,8 @@ _MADE: dict[str, sv.Plan] = {}
 def made(name: str) -> sv.Plan:
     if name not in _MADE:
         problem, target = ASKED[name]
-        _MADE[name] = sv.plan(problem, **target)
+        with none_known() if name in ("table", "elicited") else nullcontext():  # one optimum under a density will do
+            _MADE[name] = sv.plan(problem, **target)
     return _MADE[name]
 
 

@@ -61,7 +61,7 @@ def test_a_heavy_tail_has_the_moments_of_its_zeta_functions():
 def test_the_distance_is_the_area_between_the_shares(of):
     name, dist, known, (low, high) = MEMBERS[of]
     one, two = np.linspace(low, high, 4), np.linspace(high, low, 4) ** 0.5 + low / 2
-    k = np.arange(4_000)
+    k = np.arange(1_200)  # SciPy adds up the shares of each anew
     shares = [dist(**{name: theta[:, None]}, **known).cdf(k) for theta in (one, two)]
     np.testing.assert_allclose(
         sv.Counts(of).w1({name: one}, {name: two}), np.abs(shares[0] - shares[1]).sum(axis=1), rtol=1e-8

@@ -20,6 +20,8 @@ from statveil.problem.location_scale import LocationScale
 from statveil.problem.secret import SECRETS, Secret
 from statveil.testing import ConformanceError, check_family, check_secret
 
+pytestmark = pytest.mark.usefixtures("no_optimum")
+
 
 @pytest.fixture(autouse=True)
 def _scratch_registries():

@@ -17,6 +17,8 @@ from fuzz.making import make
 from fuzz.plans import examine, main
 from fuzz.problems import FAMILIES, random_spec
 
+pytestmark = pytest.mark.usefixtures("no_optimum")
+
 
 def flat(low, high):
     return {"kind": "flat", "low": low, "high": high}

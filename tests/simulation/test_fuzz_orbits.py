@@ -18,6 +18,8 @@ from fuzz.orbits import as_one_parameter, moved
 from fuzz.problems import random_spec
 from fuzz.shapes import SHAPES, TABLES, standard
 
+pytestmark = pytest.mark.usefixtures("no_optimum")
+
 LEVELS = (np.arange(200_000) + 0.5) / 200_000
 
 

@@ -293,7 +293,9 @@ def test_ids_with_one_value_each_tell_the_column(mode, ids, size, attack):
 @pytest.mark.parametrize("mode", PLANS)
 def test_ids_with_one_value_each_are_refused_by_name(mode, size):
     table, _ = panel(mode, 2_000 // size, size, np.random.default_rng(3))
-    for kind in (table, table.with_columns(id=pl.format("user {}", "id")), table.to_pandas().set_index("id")):
+    # how the ids are written has nothing to do with how many rows each has
+    others = (table.with_columns(id=pl.format("user {}", "id")), table.to_pandas().set_index("id")) if size == 3 else ()
+    for kind in (table, *others):
         for shuffle in (False, True):
             with pytest.raises(sv.StructureError, match=r"\('(id|index)'\).*--accept groups"):
                 sv.release(PLANS[mode], kind, column="x", shuffle=shuffle, accept=OTHERS)

@@ -131,7 +131,7 @@ def odds_attack(seed):
 
 @pytest.mark.parametrize(("attack", "module", "plan"), [(scale_attack, affine, SCALE), (odds_attack, odds, ODDS)])
 def test_the_scan_that_finds_the_factor_without_the_blur_falls_to_the_stated_risk(attack, module, plan, monkeypatch):
-    trials = 40
+    trials = 25  # at most 0.3 of them where 0.9 are hits without the blur
     hits = sum(attack(seed) for seed in range(trials))
     assert hits / trials <= plan.risk + 3.3 * math.sqrt(plan.risk * (1 - plan.risk) / trials)
     # the positive control: the map as it was, which smeared 32-bit floats alone

@@ -12,12 +12,13 @@ __all__ = ["common_multiples", "multiples", "of_multiples", "spacing"]
 _PAIRS, _FEWEST_PAIRS = 2_048, 8
 _LOOKED_AT = 20_000
 """Values of which pairs are made: far more than the pairs that are looked at."""
-_SOME, _FEWEST_OF_SOME = 256, 3
-"""A 25th of the pairs, the fewest that tell, are 10 of so many, and 2 or less once in 500 times."""
+_SOME = 256
 _MULTIPLE_CLOSE = 4e-15  # three rounding errors of a product each
 _BACK_CLOSE = 3e-14  # of what logarithms and powers come back from
 _MULTIPLES = ((20_000, 0.04), (10**6, 0.3))
 """Whole numbers up to this, in so many pairs: by chance they are met in a pair of 500 at most."""
+_FEWEST_OF_SOME = (1, 20)
+"""Of 128 such pairs: 5 and 38 are the fewest that tell, 0 and 1 what chance makes of them."""
 _SPACED = ((20_000, 0.015), (300_000, 0.05))
 """The same of differences, where a row off the lattice spoils four times as many."""
 _TENFOLD = (1.0, 2.5, 5.0, 10.0, 20.0, 2 / 3, 1.5, -1.0, -2.5, -5.0, -10.0, -20.0)
@@ -53,7 +54,7 @@ def of_multiples(values: Array) -> str | None:
     'powers or roots'
     """
     looked: list[tuple[Array, str]] = []
-    values = _thinned(values, _LOOKED_AT)
+    values = _thinned(values, 2 * _PAIRS)  # a quarter of so many pairs is looked at
     positive = values[values > 0]
     with np.errstate(all="ignore"):
         tens = ((10.0 ** (values / by), "logarithms") for by in _TENFOLD)
@@ -67,9 +68,9 @@ def of_multiples(values: Array) -> str | None:
         return None
     # a few pairs of all functions at once rule out nearly all of them
     some = [_thinned(shares, _SOME) for shares, _ in looked]
-    hits = denominators(np.concatenate(some), _BACK_CLOSE, _MULTIPLES[-1][0]) > 0
+    below = denominators(np.concatenate(some), _BACK_CLOSE, _MULTIPLES[-1][0])
     ends = np.cumsum([len(part) for part in some])[:-1]
-    worth = (np.count_nonzero(part) >= _FEWEST_OF_SOME for part in np.split(hits, ends))
+    worth = (_worth(part) for part in np.split(below, ends))
     return next(
         (says for (shares, says), open_ in zip(looked, worth, strict=True) if open_ and _many(shares, _BACK_CLOSE)),
         None,
@@ -142,6 +143,14 @@ def _many(ratio: Array, close: float) -> bool:
     return any(
         int(np.count_nonzero((below > 0) & (below <= largest))) >= max(_FEWEST_PAIRS, share * len(ratio))
         for largest, share in _MULTIPLES
+    )
+
+
+def _worth(below: Array) -> bool:
+    """Whether some pairs leave it open that many are ratios of whole numbers."""
+    return len(below) < _SOME // 2 or any(
+        int(np.count_nonzero((below > 0) & (below <= largest))) >= fewest
+        for (largest, _), fewest in zip(_MULTIPLES, _FEWEST_OF_SOME, strict=True)
     )
 
 
