@@ -37,7 +37,7 @@ __all__ = ["Proposal", "name_grids", "propose"]
 _GRIDS = ("transform", "repeats", "ratios")
 """Findings that explain values which repeat: those are no atoms that anybody knows one by one."""
 _DIGITS = 4
-"""Digits of a frequent value that outsiders can know, as a price of 19.99; a longer one is known from the table alone."""
+"""Digits of a frequent value that outsiders may know, such as a price; a longer one is known from the table alone."""
 _OTHERS = {"a quantile": Quantile(0.9), "the std": Std()}
 
 
