@@ -1,11 +1,11 @@
 """How many real columns can be released, without a family and without accepting a leak.
 
-Usage: python docs/coverage.py FOLDER [--audit] [--fresh] [--minutes M] [--secret NAME], where FOLDER holds the unpacked packages of
-docs/coverage_columns.py (``make coverage`` fetches them). Each column is inspected, planned with exactly what
-``inspect`` proposes to declare, and released: its mean, its 0.9-quantile and its standard deviation, with a tolerance
-of 5 % of the statistic and of 5 % of the prior's middle. What a refusal says is done: ``--shape catalogue`` added where
-no map keeps what is declared, ``--shuffle`` where the order of the rows tells their values. Only the column itself is
-released, so what other columns tell (``copies``) is not counted.
+Usage: python docs/coverage.py FOLDER [--audit] [--fresh] [--minutes M] [--secret NAME], where FOLDER holds the unpacked
+packages of docs/coverage_columns.py (``make coverage`` fetches them). Each column is inspected, planned with exactly
+what ``inspect`` proposes to declare, and released: its mean, its 0.9-quantile and its standard deviation, with a
+tolerance of 5 % of the statistic and of 5 % of the prior's middle. What a refusal says is done: ``--shape catalogue``
+added where no map keeps what is declared, ``--shuffle`` where the order of the rows tells their values. Only the column
+itself is released, so what other columns tell (``copies``) is not counted.
 
 The prior is a range of a factor 9 that lies around the statistic at random, its ends rounded to two digits; beside a
 bound that is declared, of a factor 9 in the distance from it. Where the statistic is small beside the spread, it is a

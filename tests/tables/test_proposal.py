@@ -126,6 +126,34 @@ def test_values_that_repeat_because_of_a_grid_are_no_atoms():
     assert "transform" in report.no_map[0]
 
 
+@pytest.mark.filterwarnings("ignore:The (smallest or|released column)")
+def test_a_frequent_value_of_many_digits_is_nobodys_common_knowledge():
+    """Rows of one town share a rate of eight digits, at the 0.9-quantile: it is not declared, and a model hides it."""
+    rng = np.random.default_rng(0)
+    rates = rng.gamma(4, 3, 500)
+    rates[:75] = 18.099991
+    rates[75:] = np.where(rng.random(425) < 0.94, rng.uniform(2, 17.9, 425), 25 + rates[75:])
+    rng.shuffle(rates)
+    assert np.quantile(rates, 0.9) == 18.099991
+    (report,) = sv.inspect(rates).columns
+    assert "atoms" in {found.name for found in report.structure}  # it is found and said,
+    assert "atoms" not in report.known  # but not to be declared
+    known = parse_known(report.known or None)
+    for shape in (None, "catalogue"):
+        asked = {"secret": sv.Quantile(0.9), "prior": (5, 45), "tolerance": 1.0, "known": known}
+        plan = sv.plan(sv.Problem(**asked, shape=shape), max_risk=0.2)
+        if shape is None:  # a map of the rows would still show it
+            with pytest.raises(sv.StructureError, match="--accept filled"):
+                sv.release(plan, rates)
+        else:
+            out = np.asarray(sv.release(plan, rates))
+            assert not np.isin(18.099991, out)
+            assert np.max(np.unique(out, return_counts=True)[1]) == 1  # nothing of the frequent value is left
+    short_ones = np.where(rates == 18.099991, 18.1, rates)
+    (report,) = sv.inspect(short_ones).columns
+    assert "atoms=18.1" in report.known
+
+
 def test_the_combination_without_a_map_is_named():
     rng = np.random.default_rng(0)
     (report,) = sv.inspect(np.rint(rng.gamma(2, 60, ROWS))).columns

@@ -272,8 +272,9 @@ def _check_not_an_atom(plan: Plan, column: str, statistic: float, accepted: Coll
     if any(abs(statistic - atom) <= 1e-12 * max(1.0, abs(atom)) for atom in declared):
         raise ColumnError(
             f"the {plan.problem.secret.label} of column {column!r} is one of the frequent values that the plan "
-            "declares, and everyone knows these: a guess among them hits. Hide another statistic; or accept the leak: "
-            "--accept atoms."
+            "declares, and everyone knows these: a guess among them hits. Hide another statistic; if they are known "
+            "from this table alone, plan again without them (--shape catalogue needs no declaration); or accept the "
+            "leak: --accept atoms."
         )
 
 

@@ -36,6 +36,8 @@ __all__ = ["Proposal", "name_grids", "propose"]
 
 _GRIDS = ("transform", "repeats", "ratios")
 """Findings that explain values which repeat: those are no atoms that anybody knows one by one."""
+_DIGITS = 4
+"""Digits of a frequent value that outsiders may know, such as a price; a longer one is known from the table alone."""
 _OTHERS = {"a quantile": Quantile(0.9), "the std": Std()}
 
 
@@ -142,12 +144,23 @@ def _structure(found: list[Finding]) -> Structure:
         maximum=maximum,
         step=values.get("step", (None,))[0],
         heaps=values.get("heaps", ()),
-        atoms=tuple(value for value in values.get("atoms", ()) if not _beyond(value, minimum, maximum)),
+        atoms=tuple(
+            value for value in values.get("atoms", ()) if not _beyond(value, minimum, maximum) and _short(value)
+        ),
     )
 
 
 def _beyond(value: float, minimum: float | None, maximum: float | None) -> bool:
     return (minimum is not None and value < minimum) or (maximum is not None and value > maximum)
+
+
+def _short(value: float) -> bool:
+    """Whether a frequent value is written with so few digits that it may be common knowledge.
+
+    >>> [_short(value) for value in (0.0, 12.0, 19.99, 250_000.0, 4.8999996)]
+    [True, True, True, True, False]
+    """
+    return len(f"{abs(value):.14e}".partition("e")[0].replace(".", "").rstrip("0")) <= _DIGITS
 
 
 def _options(known: Structure, measured: Measured) -> Iterator[Structure]:
