@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import statveil as sv
-from statveil.accounting.joint import joint_risk
 from statveil.mechanisms.cells import Cells
 
 pytestmark = pytest.mark.usefixtures("no_optimum")
@@ -295,30 +294,43 @@ def test_shift_and_scale_of_one_column_tell_everything():
     assert two.mean() / factor == pytest.approx(column.mean(), rel=1e-5)
 
 
-@pytest.mark.parametrize("mode", ["unit", "jitter"])
-def test_rows_that_were_drawn_twice_tell_everything(mode):
-    if mode == "unit":
-        problem = sv.Problem(family=sv.Poisson(), prior=sv.Box(rate=(2, 20)), secret=sv.Mean(), tolerance=0.2)
-        plans = [sv.plan(problem, max_risk=risk, method="greedy", grid=60) for risk in (0.2, 0.3)]
-    else:
-        problem = location(prior=(40.0, 160.0), known=sv.Structure(minimum=0, step=1))
-        plans = [sv.plan(problem, max_risk=risk) for risk in (0.2, 0.3)]
+@pytest.mark.parametrize(("mode", "low"), [("jitter", 40.0), ("smooth", 10.0)])
+def test_rows_that_are_redrawn_for_two_plans_count_as_told(mode, low):
+    problem = location(prior=(low, 160.0), known=sv.Structure(minimum=0, step=1))
+    plans = [sv.plan(problem, max_risk=risk) for risk in (0.2, 0.3)]
     assert {plan.mode for plan in plans} == {mode}
-    assert sv.compose(plans).risk == 1
+    found = sv.compose(plans)
+    assert (found.risk, found.risk_kind) == (1, "upper bound")
+    assert "not proven" in found.secrets[0].why
+    assert sv.compose(plans[:1] * 2).risk == plans[0].risk
+
+
+@pytest.mark.parametrize("family", [sv.Poisson(), sv.Geometric()])
+def test_units_of_one_order_tell_what_their_means_tell(family):
+    prior = sv.Box(rate=(2, 20)) if family.name == "poisson" else sv.Box(p=(0.05, 0.3))
+    problem = sv.Problem(family=family, prior=prior, secret=sv.Mean(), tolerance=0.2)
+    plans = [sv.plan(problem, max_risk=risk, method="greedy", grid=60) for risk in (0.2, 0.3)]
+    assert {plan.mode for plan in plans} == {"unit"}
+    found = sv.compose(plans)
+    truth = spelled_out(problem, plans)  # on a grid, whose ends count half
+    assert truth - 2e-3 <= found.risk <= truth + 2e-3
+    assert max(plan.risk for plan in plans) <= found.risk <= sum(plan.risk for plan in plans)
     assert sv.compose(plans[:1] * 2).risk == plans[0].risk
 
 
 def test_shares_of_one_category():
     problem = sv.Problem(family=sv.Categorical(categories=4), secret=sv.Fraction(1), tolerance=0.02)
     plans = [sv.plan(problem, bin=width) for width in (0.2, 0.15)]
-    assert sv.compose(plans).risk == 1, "rows that were drawn twice"
-    found = joint_risk(problem, [plan.mechanism for plan in plans])  # of the shares themselves
+    found = sv.compose(plans)
     shares = np.random.default_rng(5).dirichlet(np.ones(4), 200_000)[:, 1]
     edges = np.unique(np.concatenate([plan.mechanism.bins.edges() for plan in plans]))
     # the best window of each piece starts at its lower end, as on every line
     start = edges[np.clip(np.searchsorted(edges, shares, side="right") - 1, 0, len(edges) - 2)]
     rate = float(np.mean(shares <= start + 0.04))
-    assert found.risk.value == pytest.approx(rate, abs=4 * math.sqrt(rate / 200_000))
+    assert found.risk == pytest.approx(rate, abs=4 * math.sqrt(rate / 200_000))
+    assert found.risk_kind == "exact"
+    other = sv.plan(replace(problem, secret=sv.Fraction(2)), bin=0.2)
+    assert sv.compose([plans[0], other]).risk == 1  # along other lines
 
 
 # --- without a family -----------------------------------------------------------------------------
@@ -575,18 +587,25 @@ def test_certain_values_of_combs(step, tolerance):
     assert found.certain == pytest.approx(rate, abs=0.01 + 4 * math.sqrt(max(rate * (1 - rate), 1e-4) / 2_000))
 
 
-@pytest.mark.parametrize("mode", ["unit", "smooth", "jitter"])
-def test_no_further_release_is_planned_where_rows_are_drawn(mode):
-    if mode == "unit":
-        problem = sv.Problem(family=sv.Poisson(), prior=sv.Box(rate=(2, 60)), secret=sv.Mean(), tolerance=0.5)
-        first = sv.plan(problem, max_risk=0.1, method="greedy", grid=60)
-    else:
-        low = 40.0 if mode == "jitter" else 10.0
-        known = sv.Structure(minimum=0, step=1)
-        problem = sv.Problem(secret=sv.Mean(), prior=(low, 100), tolerance=1, known=known)
-        first = sv.plan(problem, max_risk=0.2, method="interval")
+@pytest.mark.parametrize("mode", ["smooth", "jitter"])
+def test_no_further_release_is_planned_where_rows_are_redrawn(mode):
+    known = sv.Structure(minimum=0, step=1)
+    problem = sv.Problem(secret=sv.Mean(), prior=(40.0 if mode == "jitter" else 10.0, 100), tolerance=1, known=known)
+    first = sv.plan(problem, max_risk=0.2, method="interval")
     assert first.mode == mode
     with pytest.raises(sv.ProblemError, match="draws rows at random"):
         sv.plan(problem, max_risk=0.5, after=[first])
     with pytest.raises(sv.ProblemError, match="draws rows at random"):
         sv.tiers(problem, max_risks=[0.2, 0.5])
+
+
+def test_the_next_release_of_units_keeps_the_joint_budget():
+    problem = sv.Problem(family=sv.Poisson(), prior=sv.Box(rate=(2, 60)), secret=sv.Mean(), tolerance=0.5)
+    first = sv.plan(problem, max_risk=0.1, method="greedy", grid=60)
+    second = sv.plan(problem, max_risk=0.3, after=[first])
+    assert (first.mode, second.mode) == ("unit", "unit")
+    assert second.distortion < first.distortion
+    assert sv.compose([first, second]).risk == pytest.approx(second.risk, abs=1e-9)
+    assert spelled_out(problem, [first, second]) <= 0.3 + 2e-3
+    plans = sv.tiers(problem, max_risks=[0.2, 0.5]).plans
+    assert sv.compose(plans).risk <= 0.5 * (1 + 1e-6)
