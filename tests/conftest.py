@@ -41,7 +41,7 @@ def no_optimum():
 
 planning.least_possible = Remembered(planning.least_possible)
 
-WITHOUT = {Path(__file__).parent / folder for folder in ("auditing", "files", "structure", "tables")}
+WITHOUT = {Path(__file__).parent / folder for folder in ("auditing", "files", "ledger", "structure", "tables")}
 """Folders of tests that only use plans: none looks at how far a plan is from the best mechanism."""
 
 
