@@ -65,6 +65,7 @@ bench: $(READY)  ## speeds, as ratios within one run
 	$(BIN)/python benchmarks/mechanisms.py
 	$(BIN)/python benchmarks/release.py
 	$(BIN)/python benchmarks/kaggle_layout.py
+	$(BIN)/python benchmarks/ledger.py
 
 fuzz: $(READY)  ## 1,000 random plans against a truth that shares nothing with the accounting, into docs/fuzz_last.md
 	$(BIN)/python -m fuzz.plans --plans 1000 --jobs 2 --output docs/fuzz_last.md

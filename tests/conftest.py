@@ -47,7 +47,7 @@ verification.find_structure = inspection.find_structure = OnceForEachColumn(veri
 verification.find_sums = OnceForEachColumn(verification.find_sums)
 preparing.find_copies = OnceForEachTable(preparing.find_copies)
 
-WITHOUT = {Path(__file__).parent / folder for folder in ("auditing", "files", "structure", "tables")}
+WITHOUT = {Path(__file__).parent / folder for folder in ("auditing", "files", "ledger", "structure", "tables")}
 """Folders of tests that only use plans: none looks at how far a plan is from the best mechanism."""
 
 

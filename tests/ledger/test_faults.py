@@ -154,7 +154,7 @@ def test_what_a_kill_left_is_settled_by_what_can_be_seen(ledger, tmp_path, monke
         patched.setattr(publishing, "_roll_back", lambda *arguments: None)
         patched.setattr(publishing.Path, "unlink", lambda *arguments, **named: None)
         patched.setattr("statveil.work_folder._remove", lambda folder: None)
-        patched.setattr("statveil.ledger.keeper.Keeper._finish", lambda *arguments: None)
+        patched.setattr(sv.Ledger, "finish", lambda *arguments, **named: None)
         with pytest.raises(Killed):
             released(ledger, tmp_path)
     (pending,) = ledger.pending()
@@ -340,3 +340,18 @@ def test_damaged_pages_are_said_and_never_repaired_silently(ledger):
     assert not whole_to_verify(ledger, head)
     ledger.path.write_bytes(whole)
     assert ledger.verify(head).ok
+
+
+def test_an_interrupt_right_after_the_entry_leaves_nothing_pending(ledger, tmp_path, monkeypatch):
+    """The work folder goes with the run, so nobody could settle it later."""
+    plain = sv.Ledger.enter
+
+    def interrupted(*arguments, **named):
+        plain(*arguments, **named)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sv.Ledger, "enter", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        released(ledger, tmp_path)
+    assert not (tmp_path / "out.csv").exists()
+    assert ledger.show().columns[0].states == {"pending": 0, "done": 0, "abandoned": 1}

@@ -42,6 +42,8 @@ class Joint:
     why: str
     without: float
     """Risk of a guess that never saw a release."""
+    certain: float | None = None
+    """Share of the values for which one guess is sure to hit; ``None`` where it is not worked out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +56,8 @@ class Account:
     risk_kind: str
     why: str
     budget: float | None
+    certain: float | None
+    """Share of the values for which one guess is sure to hit after it; ``None`` where it is not worked out."""
 
     @property
     def fits(self) -> bool:
@@ -68,6 +72,7 @@ class Account:
             "after": self.after,
             "risk_kind": self.risk_kind,
             "budget": self.budget,
+            "certain_share": self.certain,
             "why": self.why,
         }
 
@@ -108,7 +113,13 @@ def joint(counted: Sequence[Counted]) -> dict[str, Joint]:
     for each in composed.secrets:  # the worst first
         found.setdefault(
             each.secret,
-            Joint(risk=each.risk, risk_kind=each.risk_kind, why=each.why, without=each.risk_without_release),
+            Joint(
+                risk=each.risk,
+                risk_kind=each.risk_kind,
+                why=each.why,
+                without=each.risk_without_release,
+                certain=each.certain,
+            ),
         )
     return found
 
@@ -119,7 +130,7 @@ def _everything(plans: Sequence[Plan], why: str) -> dict[str, Joint]:
 
 
 def _drawn_anew(counted: Counted) -> bool:
-    """Whether a plan that draws may have been released with two draws (docs/theory.md, 15.5: they can be averaged).
+    """Whether a plan that draws may have been released with two draws: they can be averaged.
 
     One output, or one mark of input and seed, is one draw.
     """
@@ -155,6 +166,7 @@ def decide(requested: Counted, earlier: Sequence[Counted], budgets: Mapping[str,
                 risk_kind=now.risk_kind,
                 why=now.why,
                 budget=budgets.get(secret),
+                certain=now.certain,
             )
         )
     return Decision(plan=requested.plan, accounts=tuple(accounts), earlier=tuple(earlier))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,7 @@ class Keeper(Spoken):
     @property
     def files(self) -> Sequence[Path]:
         """The ledger, and what SQLite keeps beside it."""
-        path = self.ledger.path
+        path = Path(os.path.realpath(self.ledger.path))  # beside what a link leads to
         return [path, *(path.with_name(path.name + end) for end in ("-journal", "-wal", "-shm"))]
 
     @property
@@ -72,6 +72,7 @@ class Keeper(Spoken):
     def admit(self, plan: Plan, *, column: str, recorded: bool) -> None:
         """Refuse what would pass a budget."""
         checked_name(column, "the column")
+        self._notes.clear()
         found = self.ledger.check(plan, dataset=self.dataset, column=column, budget=self.budget, recorded=recorded)
         refuse(found, dataset=self.dataset, column=column)
         self.accounts = found.accounts
@@ -95,25 +96,28 @@ class Keeper(Spoken):
         # before the entry: whoever finds both knows that this run left the table
         write_synced(folder / _RUN, run.encode(), private=True)
         fresh = written.table.stat()
-        self.entry = self.ledger.enter(
-            written.plan,
-            dataset=self.dataset,
-            column=written.column,
-            audience=self.audience,
-            budget=self.budget,
-            sha256=written.sha256,
-            source=written.source,
-            target=written.target,
-            run=run,
-            accepted=written.accepted,
-            shuffled=written.shuffled,
-        )
         try:
+            self.entry = self.ledger.enter(
+                written.plan,
+                dataset=self.dataset,
+                column=written.column,
+                audience=self.audience,
+                budget=self.budget,
+                sha256=written.sha256,
+                source=written.source,
+                target=written.target,
+                run=run,
+                accepted=written.accepted,
+                shuffled=written.shuffled,
+            )
             yield
         except BaseException:
             # it has its place only if it is no longer here; a ledger that cannot be written keeps it pending
             if written.table.exists() and os.path.samestat(fresh, written.table.stat()):
-                self._finish("abandoned", "not published")
+                with suppress(StatveilError):
+                    for each in self.ledger.pending(written.target):
+                        if each.run == run:
+                            self.ledger.finish(each.number, "abandoned", how="not published")
             raise
         if proven is None:
             self._notes.append(f"the first entry of {written.column!r} of {self.dataset!r} in {self.ledger.path}")
@@ -122,16 +126,15 @@ class Keeper(Spoken):
                 f"counted as a release of the same rows as before: only the name {self.dataset!r} says that they did "
                 "not change"
             )
-        self._finish("done", "released")
+        self._finish(self.entry)
 
-    def _finish(self, state: str, how: str) -> None:
-        assert self.entry is not None
+    def _finish(self, entry: int) -> None:
+        """The output has its place, and that stands whether or not its entry can be finished now."""
         try:
-            self.head = self.ledger.finish(self.entry, state, how=how)
+            self.head = self.ledger.finish(entry, "done", how="released")
         except StatveilError as error:
             self._notes.append(
-                f"entry {self.entry} of the ledger stays pending, and counts: {error} 'statveil ledger resolve' "
-                "settles it"
+                f"entry {entry} of the ledger stays pending, and counts: {error} 'statveil ledger resolve' settles it"
             )
 
 

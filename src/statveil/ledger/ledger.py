@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from statveil.ledger.verifying import LedgerCheck
     from statveil.ledger.view import LedgerView
 
-__all__ = ["Ledger", "Pending", "standing"]
+__all__ = ["EVERYONE", "Ledger", "Pending", "plan_text", "standing"]
 
 EVERYONE = "everyone"
 """The audience of a release where none is named."""
@@ -132,7 +132,7 @@ class Ledger:
         recorded : bool
             Whether the release keeps a record, so that what is drawn at random is drawn once.
         """
-        asked = Counted(plan=plan, sha256=_named(plan)[1], made=() if recorded else (("", ""),))
+        asked = Counted(plan=plan, sha256=plan_text(plan)[1], made=() if recorded else (("", ""),))
         with self._store.reading() as db:
             state = _state(db, dataset, column)
         return decide(asked, state.counted, _limits(state, plan, budget))
@@ -193,7 +193,7 @@ class Ledger:
         """
         for name, what in ((dataset, "the dataset"), (column, "the column"), (audience, "the audience")):
             checked_name(name, what)
-        text, mark = _named(plan)
+        text, mark = plan_text(plan)
         asked = Counted(plan=plan, sha256=mark, made=((sha256 or "", source or ""),))
         with self._store.reading() as db:
             state = _state(db, dataset, column)
@@ -304,7 +304,7 @@ def _state(db: sqlite3.Connection, dataset: str, column: str) -> _Column:
     return _Column(counted=standing(db, dataset, column), budgets=tuple(budgets))
 
 
-def _named(plan: Plan) -> tuple[str, str]:
+def plan_text(plan: Plan) -> tuple[str, str]:
     """The text of a plan, and the hash by which its private record names it too."""
     text = json.dumps(plan.to_json(), sort_keys=True)
     return text, hashlib.sha256(text.encode()).hexdigest()

@@ -63,6 +63,7 @@ def verified(store: Store, head: str | None) -> LedgerCheck:
     try:
         with store.reading() as db, closing(replica()) as anew:
             opened = True
+            anew.execute("BEGIN")
             wrong += [
                 f"the file is damaged: {said}"
                 for (said,) in db.execute(f"PRAGMA integrity_check({_SHOWN})")

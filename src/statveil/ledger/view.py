@@ -51,6 +51,7 @@ class ColumnView:
                     "risk": None if found is None else found.risk,
                     "risk_kind": None if found is None else found.risk_kind,
                     "why": None if found is None else found.why,
+                    "certain_share": None if found is None else found.certain,
                     "budget": self.budget(name),
                 }
             )
