@@ -9,7 +9,7 @@ from typing import Any
 from statveil.design.methods import METHODS
 from statveil.design.target import MaxRisk, target
 from statveil.errors import ProblemError, StatveilError, unknown_name
-from statveil.numbers import number
+from statveil.numbers import number, positive
 from statveil.problem.problem import Problem
 from statveil.problem.tolerance import Relative
 from statveil.specification.expressions import Expression
@@ -106,10 +106,11 @@ class Hide:
         with _in_a_file():
             with at("hide", place):
                 secret = parse_secret(one.secret)
+            settings = {"trials": self.trials, "categories": self.categories, "labels": self.labels}
+            stray = [key for key, value in settings.items() if value is not None and self.family is None]
+            if stray:
+                raise PlacedError(f'{stray[0]!r} is for a family; name it, as in family = "categorical".', (stray[0],))
             with at("family"):
-                settings = {"trials": self.trials, "categories": self.categories, "labels": self.labels}
-                if self.family is None and any(value is not None for value in settings.values()):
-                    raise ProblemError('trials, categories and labels are for a family; name it with family = "...".')
                 if self.family is not None and self.shape is not None:
                     raise ProblemError(
                         "'shape' redraws a column without a family; leave out 'family', or write the shape there, as "
@@ -131,6 +132,8 @@ class Hide:
                 prior = parse_priors(one.prior, named=family is not None)
             with at("hide", place, "tolerance"):
                 tolerance = parse_amount(one.tolerance, "the tolerance")
+                if not isinstance(tolerance, Relative):
+                    positive(tolerance, "the tolerance")
             with at("hide", place):
                 return Problem(
                     family=family,
