@@ -87,9 +87,7 @@ class _Side:
         return self._found(MaxDistortion(0.5 * width))
 
     def _found(self, goal: MaxRisk | MaxDistortion) -> Bins:
-        found = design_interval(self.line, goal, treatment(self.line))
-        assert isinstance(found, Interval)
-        return found.bins
+        return design_interval(self.line, goal, treatment(self.line)).bins
 
     def table(self, most: float) -> tuple[Array, Array]:
         """Risks, rising, and the width of the narrowest bins for each; for a plain range many, in closed form."""
