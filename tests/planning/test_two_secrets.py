@@ -153,15 +153,12 @@ def test_an_audit_attacks_one_secret_at_a_time(plan):
         sv.audit(plan, values, released, column=None, trials=200)
     with pytest.raises(sv.ProblemError, match="secret of this plan"):
         sv.audit(plan, values, released, column=None, trials=200, secret="iqr")
-    for secret in ("mean", "std"):
-        found = sv.audit(
-            plan, values, released, column=None, trials=200, secret=secret, attackers=["bayes", "plug-in"], seed=1
-        )
-        assert found.secret == secret
-        assert not found.leaks
-        claimed = plan.for_secret(secret).risk
-        best = next(one for one in found.findings if one.attacker == "bayes")
-        assert best.low <= claimed <= best.high + 0.02
+    found = sv.audit(plan, values, released, column=None, trials=200, secret="std", attackers=["bayes"], seed=1)
+    assert found.secret == "std"
+    assert not found.leaks
+    claimed = plan.for_secret("std").risk
+    best = next(one for one in found.findings if one.attacker == "bayes")
+    assert best.low <= claimed <= best.high + 0.02
 
 
 def test_words_of_other_pairs():

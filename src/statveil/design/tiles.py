@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
@@ -89,7 +90,7 @@ class _Side:
         return self._found(MaxDistortion(0.5 * width))
 
     def _found(self, goal: MaxRisk | MaxDistortion) -> Bins:
-        return design_interval(self.line, goal, treatment(self.line)).bins
+        return cast(Interval, design_interval(self.line, goal, treatment(self.line))).bins
 
     def table(self, most: float) -> tuple[Array, Array]:
         """Risks, rising, and the width of the narrowest bins for each; for a plain range many, in closed form."""
@@ -180,10 +181,10 @@ def _for_union(problem: Problem, sides: tuple[_Side, ...], goal: MaxRisk) -> Til
     first = one.for_risk(max(share, one.least) * _HAIR)
     second = two.for_risk(max(float(_left(goal.value, np.array(one.risk(first)))), two.least) * _HAIR)
     again = one.for_risk(max(float(_left(goal.value, np.array(two.risk(second)))), one.least) * _HAIR)
-    options = [_tiles(sides, [bins, second]) for bins in (again, first)]
-    met = [option for option in options if meets(risk(problem, option).value, goal)]
+    made = [_tiles(sides, [bins, second]) for bins in (again, first)]
+    met = [option for option in made if meets(risk(problem, option).value, goal)]
     if not met:
-        raise unreachable(goal.value, risk(problem, options[1]).value, "for both secrets together with these priors")
+        raise unreachable(goal.value, risk(problem, made[1]).value, "for both secrets together with these priors")
     return min(met, key=lambda option: distortion(problem, option))
 
 
