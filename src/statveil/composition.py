@@ -14,7 +14,6 @@ from statveil.accounting.telling import left_open
 from statveil.baseline import risk_without_release
 from statveil.errors import ProblemError, StatveilError
 from statveil.mechanisms.mechanism import Mechanism
-from statveil.mechanisms.tiles import Tiles
 from statveil.numbers import number
 from statveil.planning import Plan, plan
 from statveil.problem.also import Also
@@ -314,7 +313,7 @@ def _of_secrets(problem: Problem, plans: Sequence[Plan]) -> list[JointRisk]:
         return found
     known = tuple(Risk(value=each.risk, kind=each.risk_kind) for each in found)
     # a line that is told ties the two to each other
-    apart = all(isinstance(plan.mechanism, Tiles) for plan in plans)
+    apart = all(plan.mechanism.tiled for plan in plans)
     union = either(known) if apart else Risk(value=min(1.0, sum(each.value for each in known)), kind="upper bound")
     same = all(plan.problem == problem for plan in plans) and len(_different(plans)) == 1
     return [

@@ -6,9 +6,7 @@ import numpy as np
 
 from statveil.accounting import joint
 from statveil.mechanisms.cells import Cells
-from statveil.mechanisms.interval import Interval
-from statveil.mechanisms.mechanism import Mechanism
-from statveil.mechanisms.tiles import Tiles
+from statveil.mechanisms.mechanism import Mechanism, renamed
 from statveil.planning import Plan
 from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.families.two_secrets import TwoSecrets
@@ -59,16 +57,8 @@ def names_in(problem: Problem, other: Problem) -> dict[str, str] | None:
     """How the parameters of a problem are called in another one; ``None`` where they are not the same."""
     if problem.family == other.family:
         return {param.name: param.name for param in problem.family.params}
-    turn = _turned(problem, other)
-    if turn is None:
-        return None
-    found = {}
-    for name, row in turn.items():
-        parts = {to: part for to, part in row.items() if abs(part) > 1e-12}
-        if len(parts) != 1 or abs(next(iter(parts.values())) - 1) > 1e-12:
-            return None
-        found[name] = next(iter(parts))
-    return found if len(set(found.values())) == len(found) else None
+    own = _turned(problem, other)
+    return None if own is None else renamed(own)
 
 
 def _turned(problem: Problem, other: Problem) -> dict[str, dict[str, float]] | None:
@@ -89,27 +79,5 @@ def _turned(problem: Problem, other: Problem) -> dict[str, dict[str, float]] | N
 
 def _in_pair(problem: Problem, plan: Plan) -> Mechanism | None:
     """A mechanism with the parameters of a problem of the same model that has others; ``None`` where that is none."""
-    mechanism = plan.mechanism
-    if isinstance(mechanism, Tiles):
-        names = names_in(plan.problem, problem)
-        return None if names is None else Tiles(axes={names[name]: bins for name, bins in mechanism.axes.items()})
-    turn, back = _turned(plan.problem, problem), _turned(problem, plan.problem)
-    if turn is None or back is None or not isinstance(mechanism, Interval):
-        return None
-
-    def tidy(form: dict[str, float]) -> dict[str, float]:
-        return {name: part for name, part in form.items() if abs(part) > 1e-12}
-
-    coordinate = {
-        name: sum(part * turn[own][name] for own, part in mechanism.coordinate.items()) for name in problem.box.axes
-    }
-    direction = {
-        name: sum(change * back[name][own] for own, change in mechanism.direction.items()) for name in problem.box.axes
-    }
-    return Interval(
-        along=mechanism.along,
-        coordinate=tidy(coordinate),
-        direction=tidy(direction),
-        bins=mechanism.bins,
-        step=mechanism.step,
-    )
+    own, other = _turned(plan.problem, problem), _turned(problem, plan.problem)
+    return None if own is None or other is None else plan.mechanism.turned(own, other)

@@ -18,12 +18,10 @@ from numpy.random import Generator
 
 from statveil.errors import ProblemError
 from statveil.mechanisms.mechanism import Fibre, Mechanism
-from statveil.mechanisms.tiles import Tiles
 from statveil.numbers import number
 from statveil.numeric import Array
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
-from statveil.problem.support import Support
 from statveil.spoken import Spoken
 
 __all__ = ["Rate", "play", "proportion_interval"]
@@ -65,7 +63,7 @@ def play(problem: Problem, mechanism: Mechanism, *, trials: int, rng: Generator,
     if not 0 < number(confidence, "the confidence") < 1:
         raise ProblemError(f"the confidence must be a number between 0 and 1, both excluded. Got {confidence:g}.")
     alone = isinstance(problem.prior, Box) and len(problem.box.free) == 1
-    if isinstance(mechanism, Tiles):
+    if mechanism.tiled:
         hits = _by_tile(problem, mechanism, trials, rng)
     else:
         hits = (_grouped if alone and mechanism.finite else _by_fibre)(problem, mechanism, trials, rng)
@@ -137,7 +135,7 @@ def _by_fibre(problem: Problem, mechanism: Mechanism, trials: int, rng: Generato
     return hits
 
 
-def _by_tile(problem: Problem, mechanism: Tiles, trials: int, rng: Generator) -> int:
+def _by_tile(problem: Problem, mechanism: Mechanism, trials: int, rng: Generator) -> int:
     """Rectangles: a guess at each secret from the posterior of its parameter; either may hit.
 
     The draws are independent in both parameters, and so the attacker takes them to be.
@@ -149,17 +147,10 @@ def _by_tile(problem: Problem, mechanism: Tiles, trials: int, rng: Generator) ->
         released = mechanism.release(params)
         hit = np.zeros(len(next(iter(params.values()))), dtype=bool)
         for one in problem.each:
-            guess = _best_guess(one, _posterior(one, mechanism, released, core))
+            guess = _best_guess(one, mechanism.fibre_of(one.secret.label, released, core, _NODES))
             hit |= np.abs(guess - one.position_of(params)) <= one.tolerance * (1 + 1e-9)
         hits += int(hit.sum())
     return hits
-
-
-def _posterior(problem: Problem, mechanism: Tiles, released: dict[str, Array], core: Support) -> Fibre:
-    """The values of the secret that are left; of one that moves with both parameters, those on the diagonal."""
-    if problem.secret.label in mechanism.axes:
-        return mechanism.fibre_along(problem.secret.label, released, core, _NODES)
-    return mechanism.fibre(released, core, _NODES)
 
 
 def _best_guess(problem: Problem, fibre: Fibre) -> Array:

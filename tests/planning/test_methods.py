@@ -11,6 +11,7 @@ import statveil as sv
 from statveil.contradictions import contradictions
 from statveil.design.methods import METHODS
 
+ALONE = [name for name, method in METHODS.items() if method.secrets == 1]
 NORMAL = sv.Density("norm", (40, 80 / 6), low=0, high=80)
 
 
@@ -172,7 +173,7 @@ COUNTS = {
 @pytest.mark.parametrize("name", COUNTS)
 def test_the_programme_beats_the_dynamic_programme_which_beats_the_greedy_rule(name):
     problem, budget = COUNTS[name]
-    plans = {method: sv.plan(problem, max_distortion=budget, method=method, grid=80) for method in list(METHODS)[2:]}
+    plans = {method: sv.plan(problem, max_distortion=budget, method=method, grid=80) for method in ALONE[2:]}
     assert plans["optimal"].risk <= plans["dynamic"].risk * (1 + 1e-9)
     assert plans["dynamic"].risk <= plans["greedy"].risk * (1 + 1e-9)
     assert all(plan.distortion <= budget * (1 + 1e-9) for plan in plans.values())
@@ -286,7 +287,7 @@ def test_the_words_of_a_plan_say_what_its_headline_does_not(plan):
 BASE = ["--family", "location", "--prior", "mean=0:100", "--secret", "mean", "--tolerance", "1"]
 
 
-@pytest.mark.parametrize("method", ["auto", *METHODS])
+@pytest.mark.parametrize("method", ["auto", *ALONE])
 def test_every_method_by_name(cli, method):
     words = ["--family", "poisson", "--prior", "rate=2:26", "--secret", "mean", "--tolerance", "1"]
     words = BASE if method in ("interval",) else words

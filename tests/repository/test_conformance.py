@@ -141,6 +141,15 @@ ASKED = {
         {"family": sv.Gaussian(), "prior": BOTH, "secret": sv.Quantile(0.9), "tolerance": 1.0},
         {"method": "comb"},
     ),
+    "tiles": (
+        {
+            "secret": sv.Mean(),
+            "prior": sv.Density("norm", (20, 6), low=0, high=40),
+            "tolerance": 1.0,
+            "also": [sv.Also(sv.Std(), (5, 25), tolerance=1.0)],
+        },
+        {},
+    ),
 }
 
 
@@ -157,7 +166,7 @@ def test_every_mechanism_passes(name):
 
 
 def test_every_kind_of_mechanism_is_asked():
-    asked = {planned(name).mechanism.kind for name in ("line", "scaling", "partition", "layers", "comb")}
+    asked = {planned(name).mechanism.kind for name in ("line", "scaling", "partition", "layers", "comb", "tiles")}
     # other tests register mechanisms of their own
     assert asked == {kind for kind, cls in MECHANISMS.items() if cls.__module__.startswith("statveil.")}
 

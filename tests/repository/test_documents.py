@@ -73,6 +73,23 @@ def test_the_example_of_a_release_runs():
     assert len(names["released"]) == 5_000
 
 
+def test_the_examples_of_two_secrets_run_and_print_what_they_say(tmp_path, monkeypatch, capsys):
+    (code,) = _blocks("docs/two-secrets.md", "python")
+    said = [line.removeprefix("# ") for line in code.splitlines() if line.startswith("# ")]
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(code, "two-secrets.md", "exec"), {})
+    assert out.getvalue().splitlines() == said
+    monkeypatch.chdir(tmp_path)
+    (block,) = _blocks("docs/two-secrets.md", "console")
+    for command in re.findall(r"^\$ (.*)$", block, flags=re.MULTILINE):
+        monkeypatch.setattr("sys.argv", shlex.split(command))
+        with pytest.raises(SystemExit) as end:
+            run()
+        assert end.value.code == 0, command
+    assert "released: mean = 30, std = 12.5" in capsys.readouterr().out
+
+
 def test_the_examples_of_everything_that_can_be_added_run():
     registries = (FAMILIES, SECRETS, AXES, MECHANISMS, METHODS, MODES, ATTACKERS)
     before = [(registry, dict(registry)) for registry in registries]

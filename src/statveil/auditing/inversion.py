@@ -10,7 +10,6 @@ import numpy as np
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View
 from statveil.errors import ColumnError, StatveilError
-from statveil.mechanisms.tiles import Tiles
 from statveil.numeric import Index
 from statveil.problem.column_numbers import InMemory
 from statveil.problem.families.categorical import Categorical
@@ -162,7 +161,7 @@ def _inverted(view: View) -> Inversion | None:
     if not moved <= problem.tolerance + problem.measure.of_plan(plan.distortion) / plan.gamma:
         return None  # far from every bin: no release under this plan
     order: slice | Index = slice(None)
-    if isinstance(plan.mechanism, Tiles):
+    if plan.mechanism.tiled:
         order = np.argsort(secrets, kind="stable")  # its points lie all over a rectangle
     elif len(secrets) > 1 and secrets[0] > secrets[-1]:
         order = slice(None, None, -1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from statveil.design.treatment import treatment
 from statveil.errors import ProblemError
 from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.tiles import Tiles
-from statveil.numeric import Array, bisected, whole_parts
+from statveil.numeric import Array, bisected
 from statveil.problem.axis import Axis
 from statveil.problem.families.location import Location
 from statveil.problem.location_scale import LocationScale
@@ -25,12 +26,14 @@ from statveil.theory.bins import Bins
 
 __all__ = ["design_tiles"]
 
-_TABLE, _PLACES = 24, 4
-"""Widths of bins that are tried where the risk has no closed form, and places where they begin."""
+_TABLE, _PLACES, _FINER = 24, 4, 16
+"""Widths of bins that are tried where the risk has no closed form, and places where they begin; times as many widths
+where bins laid from the dense end are the best, and quickly accounted for."""
 _EVEN, _MOST_BREAKS = 4001, 20_000
 """Shares of the risk that are tried between the ends, and beside them those at which a bin more fits in."""
 _ROUNDS = 6
 _MOST_PARTS = 2000
+_HAIR = 1 + 2e-12
 
 
 def design_tiles(problem: Problem, goal: Target) -> Tiles:
@@ -87,9 +90,7 @@ class _Side:
         return self._found(MaxDistortion(0.5 * width))
 
     def _found(self, goal: MaxRisk | MaxDistortion) -> Bins:
-        found = design_interval(self.line, goal, treatment(self.line))
-        assert isinstance(found, Interval)
-        return found.bins
+        return cast(Interval, design_interval(self.line, goal, treatment(self.line))).bins
 
     def table(self, most: float) -> tuple[Array, Array]:
         """Risks, rising, and the width of the narrowest bins for each; for a plain range many, in closed form."""
@@ -98,7 +99,7 @@ class _Side:
             even = np.linspace(self.least, most, _EVEN)
             risks = np.unique(np.concatenate([even, breaks[breaks <= most]]))
             return risks, self.widths(risks)
-        widths = np.geomspace(self.window, self.length, _TABLE)
+        widths = np.geomspace(self.window, self.length, _FINER * _TABLE if self.axis.falling else _TABLE)
         if not self.axis.exact:  # whole bins only: a shorter last bin can only worsen the bound
             widths = self.length / np.unique(np.ceil(self.length / widths - 1e-9))
         risks = np.array([min(self.risk(bins) for bins in self._laid(float(width))) for width in widths])
@@ -113,7 +114,8 @@ class _Side:
 
     def widths(self, risks: Array) -> Array:
         """Risk (n c + r) / R with n whole bins and a rest r < c, for the largest n that fits: s = c + R (1 - p) / n."""
-        count = np.maximum(whole_parts(risks * self.length / self.window), 1)
+        # a hair, which rounding a target makes, and no more: a search would find whatever is given away here
+        count = np.maximum(np.floor(risks * self.length / self.window * _HAIR), 1)
         return np.minimum(self.window + self.length * np.maximum(1 - risks, 0.0) / count, self.length)
 
 
@@ -176,14 +178,14 @@ def _for_union(problem: Problem, sides: tuple[_Side, ...], goal: MaxRisk) -> Til
                 share, scores[best] = float(fan[at]), values[at]
             low, high = float(fan[max(at - 1, 0)]), float(fan[min(at + 1, 32)])
     # hold each against its own accounting: what the one does not use is left to the other
-    first = one.for_risk(max(share, one.least) * (1 + 1e-13))
-    second = two.for_risk(max(float(_left(goal.value, np.array(one.risk(first)))), two.least))
-    rest = max(float(_left(goal.value, np.array(two.risk(second)))), one.least)
-    again = one.for_risk(rest)
-    found = _tiles(sides, [again if meets(_either(one.risk(again), two.risk(second)), goal) else first, second])
-    if not meets(risk(problem, found).value, goal):
-        raise unreachable(goal.value, risk(problem, found).value, "for both secrets together with these priors")
-    return found
+    first = one.for_risk(max(share, one.least) * _HAIR)
+    second = two.for_risk(max(float(_left(goal.value, np.array(one.risk(first)))), two.least) * _HAIR)
+    again = one.for_risk(max(float(_left(goal.value, np.array(two.risk(second)))), one.least) * _HAIR)
+    made = [_tiles(sides, [bins, second]) for bins in (again, first)]
+    met = [option for option in made if meets(risk(problem, option).value, goal)]
+    if not met:
+        raise unreachable(goal.value, risk(problem, made[1]).value, "for both secrets together with these priors")
+    return min(met, key=lambda option: distortion(problem, option))
 
 
 def _either(first: float, second: float) -> float:

@@ -13,7 +13,7 @@ from statveil.errors import ProblemError
 from statveil.mechanisms.directed import Directed
 from statveil.mechanisms.mechanism import Fibre, apart, fills, quiet, support_from_json, support_to_json
 from statveil.numbers import positive
-from statveil.problem.location_scale import evaluate
+from statveil.problem.location_scale import Form, evaluate
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 from statveil.problem.support import Support
@@ -108,6 +108,22 @@ class Interval(Directed):
             bins=self.bins.rescaled(factor, begin),
             step=None if self.step is None else factor * self.step,
             keep=Support(limits=limits),
+        )
+
+    def turned(self, own: Mapping[str, Form], other: Mapping[str, Form]) -> Interval:
+        coordinate = {
+            name: sum(part * own[one].get(name, 0.0) for one, part in self.coordinate.items()) for name in other
+        }
+        direction = {
+            name: sum(change * form.get(one, 0.0) for one, change in self.direction.items())
+            for name, form in other.items()
+        }
+        return Interval(
+            along=self.along,
+            coordinate={name: part for name, part in coordinate.items() if abs(part) > 1e-12},
+            direction={name: change for name, change in direction.items() if abs(change) > 1e-12},
+            bins=self.bins,
+            step=self.step,
         )
 
     @property

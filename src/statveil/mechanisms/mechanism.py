@@ -28,6 +28,7 @@ __all__ = [
     "fills",
     "mechanism_from_json",
     "quiet",
+    "renamed",
     "stretched",
     "support_from_json",
     "support_to_json",
@@ -59,6 +60,8 @@ class Mechanism(ABC):
     """A risk counts as met up to this factor."""
     scattered: ClassVar[bool] = False
     """Whether parameters that share a release need not be neighbours."""
+    tiled: ClassVar[bool] = False
+    """Whether a release leaves a rectangle of two parameters open, and no line."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -119,6 +122,13 @@ class Mechanism(ABC):
         """The same for a column ``factor x + offset``, whose parameters are ``factor p + start``, if there is one."""
         return None
 
+    def turned(self, own: Mapping[str, Form], other: Mapping[str, Form]) -> Mechanism | None:
+        """The same with other parameters, for accounting alone, if there is one.
+
+        ``own`` gives each of its parameters as a linear form of the others, ``other`` each of those as one of its own.
+        """
+        return None
+
     @abstractmethod
     def release(
         self, params: Mapping[str, ArrayLike], chance: ArrayLike | None = None
@@ -148,6 +158,12 @@ class Mechanism(ABC):
     @abstractmethod
     def fibre(self, released: Mapping[str, NDArray[np.float64]], support: Support, nodes: int) -> Fibre:
         """What each release leaves open."""
+
+    def fibre_of(
+        self, parameter: str, released: Mapping[str, NDArray[np.float64]], support: Support, nodes: int
+    ) -> Fibre:
+        """What each release leaves open of one parameter: the same where it leaves a line open."""
+        return self.fibre(released, support, nodes)
 
     def candidates(self, released: Mapping[str, NDArray[np.float64]], support: Support, nodes: int) -> Fibre:
         """Points that stand for all that each release leaves open, on a line or not; only the prior weighs them."""
@@ -194,6 +210,21 @@ def stretched(problem: Problem, about: float | None, ends: NDArray[np.float64], 
     from_bound = about if about is not None and family.location is not None else 0.0
     near = np.abs(ends - from_bound).min(axis=0)
     return float(np.max(np.abs(released - from_bound) / np.maximum(near, 1e-12 * np.abs(released).max())))
+
+
+def renamed(own: Mapping[str, Form]) -> dict[str, str] | None:
+    """New names of parameters that are given as linear forms of others; ``None`` where they are not the same numbers.
+
+    >>> renamed({"mu": {"mean": 1.0, "std": 0.0}, "sigma": {"mean": 0.0, "std": 1.0}})
+    {'mu': 'mean', 'sigma': 'std'}
+    """
+    found = {}
+    for name, form in own.items():
+        parts = {other: part for other, part in form.items() if abs(part) > 1e-12}
+        if [abs(part - 1) <= 1e-12 for part in parts.values()] != [True]:
+            return None
+        found[name] = next(iter(parts))
+    return found if len(set(found.values())) == len(found) else None
 
 
 def cell_of(edges: Sequence[float], parameter: str, params: Mapping[str, float]) -> dict[str, Any]:

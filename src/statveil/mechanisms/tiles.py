@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statveil.errors import ProblemError
-from statveil.mechanisms.mechanism import Fibre, Mechanism, fills
+from statveil.mechanisms.mechanism import Fibre, Mechanism, fills, renamed
 from statveil.problem.location_scale import Form, LocationScale
 from statveil.problem.problem import Problem
 from statveil.problem.support import Support
@@ -32,6 +32,7 @@ class Tiles(Mechanism):
     """
 
     kind: ClassVar[str] = "tiles"
+    tiled: ClassVar[bool] = True
     axes: Mapping[str, Bins]
 
     def __post_init__(self) -> None:
@@ -82,6 +83,10 @@ class Tiles(Mechanism):
     def rescaled(self, factor: float, offset: float, start: Mapping[str, float]) -> Tiles:
         return replace(self, axes={name: bins.rescaled(factor, start[name]) for name, bins in self.axes.items()})
 
+    def turned(self, own: Mapping[str, Form], other: Mapping[str, Form]) -> Tiles | None:
+        names = renamed(own)
+        return None if names is None else Tiles(axes={names[name]: bins for name, bins in self.axes.items()})
+
     def _cells(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         edges = self.axes[name].edges()
         return edges[:-1], edges[1:], 0.5 * (edges[:-1] + edges[1:])
@@ -108,7 +113,7 @@ class Tiles(Mechanism):
         """The diagonal of each rectangle: all of it shares the release, and it holds every value of each parameter.
 
         What is believed of one parameter where the other one is known to lie in a bin is asked with
-        :meth:`fibre_along`.
+        :meth:`fibre_of`.
         """
         points = {
             name: value for one in self.axes for name, value in self._piece(one, released, support, nodes).items()
@@ -125,17 +130,19 @@ class Tiles(Mechanism):
         shape = next(iter(points.values())).shape
         return Fibre(points=points, weight=np.ones(shape), comb=np.zeros(shape[0], dtype=bool))
 
-    def fibre_along(
-        self, name: str, released: Mapping[str, NDArray[np.float64]], support: Support, nodes: int
+    def fibre_of(
+        self, parameter: str, released: Mapping[str, NDArray[np.float64]], support: Support, nodes: int
     ) -> Fibre:
         """All values of one parameter that a release leaves open, beside the middle of the other one's bin.
 
         Where the beliefs are independent, what is believed of one in the rectangle is what is believed of it there.
         """
-        (other,) = (one for one in self.axes if one != name)
-        points = self._piece(name, released, support, nodes)
+        if parameter not in self.axes:
+            return self.fibre(released, support, nodes)
+        (other,) = (one for one in self.axes if one != parameter)
+        points = self._piece(parameter, released, support, nodes)
         inside = self._piece(other, released, support, 3)[other][:, 1]  # the middle of what the belief leaves of it
-        shape = points[name].shape
+        shape = points[parameter].shape
         points[other] = np.broadcast_to(inside[:, None], shape)
         return Fibre(points=points, weight=np.ones(shape), comb=np.zeros(shape[0], dtype=bool))
 
