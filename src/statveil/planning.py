@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import warnings
@@ -27,6 +28,7 @@ from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.mechanism import Mechanism, mechanism_from_json
 from statveil.modes import MODES, Mode, mode_of
 from statveil.numbers import check_seed, number, positive
+from statveil.problem.another_prior import under_prior
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.parameters import checked_parameters
 from statveil.problem.problem import Problem
@@ -34,9 +36,10 @@ from statveil.problem.secret import Secret
 from statveil.problem.tolerance import Relative
 from statveil.protection import Protection, protections
 from statveil.published import published_bound
-from statveil.simulation import Rate, play
+from statveil.simulation import Rate, WrongPrior, play
 from statveil.spoken import Progress, Spoken, telling
 from statveil.theory.gamma import gamma, least_distortion, limit_on_distortion, limit_on_risk
+from statveil.theory.prior_distance import PriorDistance, prior_distance
 from statveil.theory.risk.log_slope import most_of
 from statveil.theory.risk.one_dimensional import teeth
 from statveil.vouched import vouch_for
@@ -722,10 +725,31 @@ def simulate(
     seed: int | None = None,
     rng: Generator | None = None,
     confidence: float = 0.999,
+    prior: Any = None,
 ) -> Rate:
     """The best attacker played for real against a plan; success rate with a confidence interval.
 
     It uses the mechanism, the secret and the prior, never the accounting behind ``plan.risk``.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan that is attacked.
+    trials, seed, rng, confidence
+        How often, by which chance, and the level of the interval.
+    prior : optional
+        Another prior than the plan's, inside its range: values are drawn from it, and the attacker knows it. The rate
+        then comes with what no attacker exceeds under it (:attr:`Rate.wrong_prior`).
     """
     source = np.random.default_rng(None if seed is None else check_seed(seed)) if rng is None else rng
-    return play(plan.problem, plan.mechanism, trials=trials, rng=source, confidence=confidence)
+    if prior is None:
+        return play(plan.problem, plan.mechanism, trials=trials, rng=source, confidence=confidence)
+    other = under_prior(plan.problem, prior)
+    found = play(other, plan.mechanism, trials=trials, rng=source, confidence=confidence)
+    far: PriorDistance | None = None
+    if not other.box.cut(other.family):  # a constraint ties the parameters to each other
+        parts = [prior_distance(plan.problem.box.axes[name], other.box.axes[name]) for name in plan.problem.box.free]
+        known = [part for part in parts if part is not None]
+        far = functools.reduce(PriorDistance.times, known) if len(known) == len(parts) else None
+    wrong = WrongPrior(prior=other.prior.to_json(), distance=far, risk=plan.risk)
+    return replace(found, wrong_prior=wrong)

@@ -23,8 +23,9 @@ from statveil.numeric import Array
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 from statveil.spoken import Spoken
+from statveil.theory.prior_distance import PriorDistance
 
-__all__ = ["Rate", "play", "proportion_interval"]
+__all__ = ["Rate", "WrongPrior", "play", "proportion_interval"]
 
 
 _NODES = 129
@@ -44,6 +45,8 @@ class Rate(Spoken):
     high: float
     trials: int
     confidence: float
+    wrong_prior: WrongPrior | None = None
+    """What no attacker exceeds under the prior that it was played under, if that is not the plan's."""
 
     def to_json(self) -> dict[str, Any]:
         """The numbers for scripts."""
@@ -53,6 +56,40 @@ class Rate(Spoken):
             "high": self.high,
             "trials": self.trials,
             "confidence": self.confidence,
+            **({} if self.wrong_prior is None else {"wrong_prior": self.wrong_prior.to_json()}),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongPrior:
+    """Bounds on the risk under another prior than the plan's (docs/leakage.md): all hold, the least counts."""
+
+    prior: dict[str, Any]
+    distance: PriorDistance | None
+    """How far it is from the plan's; ``None`` where that is not worked out."""
+    risk: float
+    """The plan's risk, under its own prior."""
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """What no attacker exceeds, by name."""
+        return {} if self.distance is None else self.distance.risk_bounds(self.risk)
+
+    @property
+    def bound(self) -> float:
+        """The least of them."""
+        return min(self.bounds.values(), default=1.0)
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers for scripts; an infinite ratio is ``null``."""
+        far = self.distance
+        return {
+            "prior": self.prior,
+            "total_variation": None if far is None else far.total_variation,
+            "most": None if far is None or far.most == float("inf") else far.most,
+            "least": None if far is None else far.least,
+            "bounds": self.bounds,
+            "bound": self.bound,
         }
 
 

@@ -86,12 +86,12 @@ def test_bins_are_counted_as_the_best_separated_points_of_a_fine_grid(cuts, wind
     problem = location(tolerance=(window - 0.5) / 2, prior=(0.0, 60.0))
     bins = Partition(parameter="mean", edges=tuple(edges), released=tuple(0.5 * (edges[1:] + edges[:-1])))
     found = prior_free(problem, left_open(problem, [bins]))
-    # whole and half numbers are all that matters: with a window of half an odd number they are as good as the continuum
-    at = np.arange(0, 60, 0.25)
+    # points that are pushed to the left lie at multiples of one half; a hair more than a window apart is as good
+    at = np.arange(0, 60, 0.5)
     owner = np.searchsorted(edges, at, side="right") - 1
     length = np.ones(len(at))  # longest chain that ends here; bins are in order
     for i in range(len(at)):
-        before = (at < at[i] - (window - 0.5)) & (owner < owner[i])
+        before = (at <= at[i] - (window - 0.5)) & (owner < owner[i])
         length[i] = 1 + max(length[before], default=0.0)
     assert found.kind == "exact"
     assert 2**found.value == pytest.approx(length.max())

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from statveil.errors import ProblemError, unknown_name
 from statveil.problem.axis import Axis, check_finite_range, turning_points
 
-__all__ = ["Density"]
+__all__ = ["Density", "in_scipys_terms"]
 
 _ALIASES = {"normal": "norm", "lognormal": "lognorm", "exponential": "expon", "student": "t"}
 _FORMS = {
@@ -56,7 +56,7 @@ class Density(Axis):
         if hasattr(name, "dist"):  # a frozen distribution: take it apart, so that it can be written to JSON
             shapes, location, scale = name.dist._parse_args(*name.args, **name.kwds)
             name, args = name.dist.name, (*map(float, shapes), float(location), float(scale))
-        known, given = _in_scipys_terms(str(name), tuple(float(a) for a in args))
+        known, given = in_scipys_terms(str(name), tuple(float(a) for a in args))
         object.__setattr__(self, "name", known)
         object.__setattr__(self, "args", given)
         low, high = check_finite_range("a density", low, high)
@@ -186,7 +186,7 @@ class Density(Axis):
         return {"kind": self.kind, "name": self.name, "args": list(self.args), "low": self.low, "high": self.high}
 
 
-def _in_scipys_terms(name: str, args: tuple[float, ...]) -> tuple[str, tuple[float, ...]]:
+def in_scipys_terms(name: str, args: tuple[float, ...]) -> tuple[str, tuple[float, ...]]:
     """SciPy's name and arguments of a density as people write it: ``lognormal(M,S)``, ``exponential(S)``."""
     if name == "lognormal" and len(args) == 2:
         return "lognorm", (args[1], 0.0, math.exp(min(args[0], 700.0)))
