@@ -14,7 +14,7 @@ from statveil.small_file import read_small
 from statveil.tables.preparing import Prepared
 from statveil.tables.source import Source
 
-__all__ = ["hash_column", "make_record", "plan_hash", "recorded_seed", "seed_in"]
+__all__ = ["hash_column", "make_record", "plan_hash", "recorded", "seed_in"]
 
 FORMAT = "statveil-record"
 _OWN_HASH = "record_sha256"
@@ -65,18 +65,14 @@ def shuffled_by(record: Any, plan: Plan) -> int | None:
     return _seed(record) if record.get("shuffled") else None
 
 
-def recorded_seed(path: Path, plan: Plan, *, column: str, sha256: str, shuffled: bool = False) -> int | None:
-    """The seed in the record at ``path``; ``None`` where there is no file yet."""
+def recorded(path: Path) -> Any:
+    """The record at ``path``; ``None`` where there is no file yet."""
     try:
         if not path.exists():
             return None
     except OSError as error:
         raise cannot(f"read {path}", error) from None
-    data = read_record(path)
-    try:
-        return seed_in(data, plan, column=column, sha256=sha256, shuffled=shuffled)
-    except FileError as error:
-        raise FileError(f"{path}: {error}") from None
+    return read_record(path)
 
 
 def seed_in(record: Any, plan: Plan, *, column: Any, sha256: str, shuffled: bool = False) -> int | None:

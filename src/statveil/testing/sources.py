@@ -118,7 +118,7 @@ def _check_blocks(source: Source, table: pl.DataFrame, name: str, labels: tuple[
 
 
 def _check_beside(source: Source, table: pl.DataFrame, name: str, labels: tuple[str, ...] | None) -> None:
-    pieces = list(source.beside(name, labels=labels))
+    pieces = [(rows[name], others) for rows, others in source.beside({name: labels})]
     values = np.concatenate([rows for rows, _ in pieces])
     _check_series(pl.Series(name, values), pl.Series(name, read_rows(table[name], labels)), "beside:")
     for other in table.columns:
