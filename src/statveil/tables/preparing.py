@@ -33,7 +33,7 @@ from statveil.tables.structure.order_search import Order
 from statveil.tables.structure.telling import MOST_COLUMNS, find_copies
 from statveil.tables.verification import Verifier, bounds_of, check_accepted, refuse_undeclared
 
-__all__ = ["Prepared", "column_labels", "count_categories", "new_seed", "prepare", "valid_digits"]
+__all__ = ["Prepared", "column_labels", "count_categories", "new_seed", "prepare", "unnamed", "valid_digits"]
 
 _LEAST_WINDOW = 10
 """Values of a statistic that a guess's window must hold for the stated risk to be right within a tenth."""
@@ -113,7 +113,7 @@ def prepare(
         looked = beside is not None and "copies" not in accepted
         copies = (
             find_copies(
-                _unnamed(beside(labels)),
+                unnamed(beside(labels)),
                 categories=labels is not None,
                 values_show=mode.structure_shows,
                 statistics=statistics,
@@ -124,7 +124,7 @@ def prepare(
         if not rows_drawn:
             return copies
         in_order = [] if shuffled or "order" in accepted else find_order(mode, order)
-        rows = None if beside is None or "groups" in accepted else _unnamed(beside(labels))
+        rows = None if beside is None or "groups" in accepted else unnamed(beside(labels))
         # too many columns are refused by then, and are not gone through for another reason to refuse them
         most = MOST_COLUMNS if looked else None
         return [*copies, *in_order, *([] if rows is None else _groups(plan, order, rows, most, shuffled=shuffled))]
@@ -278,7 +278,7 @@ def _check_not_an_atom(plan: Plan, column: str, statistic: float, accepted: Coll
         )
 
 
-def _unnamed(rows: Beside) -> Beside:
+def unnamed(rows: Beside) -> Beside:
     """The other columns without their own names: the engine takes one such as ``^a.*$`` for a pattern."""
     for values, others in rows:
         yield values, {name: other.alias("") for name, other in others.items()}

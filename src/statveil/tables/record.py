@@ -11,12 +11,15 @@ from typing import Any
 from statveil.errors import FileError, cannot
 from statveil.planning import Plan
 from statveil.small_file import read_small
+from statveil.specification.planned import TablePlan
 from statveil.tables.preparing import Prepared
 from statveil.tables.source import Source
 
-__all__ = ["hash_column", "make_record", "plan_hash", "recorded", "seed_in"]
+__all__ = ["hash_column", "make_record", "plan_hash", "recorded", "seed_in", "table_record", "table_seed_in"]
 
 FORMAT = "statveil-record"
+TABLE_VERSION = 2
+"""Of records of whole tables; those of one column have version 1."""
 _OWN_HASH = "record_sha256"
 
 
@@ -105,6 +108,39 @@ def _seed(record: dict[str, Any]) -> int:
     if not isinstance(text, str) or not re.fullmatch(r"[0-9a-f]{1,32}", text):
         raise FileError("the record is damaged: it has no seed. Remove it if it is not needed.")
     return int(text, 16)
+
+
+def table_record(
+    plan: TablePlan, *, seed: int, test_seed: bool, sha256: str, columns: dict[str, Any]
+) -> dict[str, Any]:
+    """The record of a whole table as a JSON object; ``columns`` has what each hidden and linked one needs."""
+    facts = {
+        "format": FORMAT,
+        "version": TABLE_VERSION,
+        "says": "PRIVATE: holds the true statistics and the secret seeds. Keep it; never share it.",
+        "plan_sha256": table_plan_hash(plan),
+        "input_sha256": sha256,
+        "seed": f"{seed:032x}",
+        "test_seed": test_seed,
+        "shuffled": plan.specification.shuffle,
+        "columns": columns,
+    }
+    return {**facts, _OWN_HASH: _own_hash(facts)}
+
+
+def table_plan_hash(plan: TablePlan) -> str:
+    """Which plans a record of a whole table belongs to."""
+    return hashlib.sha256(json.dumps(plan.to_json(), sort_keys=True).encode()).hexdigest()
+
+
+def table_seed_in(record: Any, plan: TablePlan, *, sha256: str) -> int | None:
+    """The seed of an earlier release of the same table under the same plans."""
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise FileError("this is not the record of a release; name another one.")
+    same = {"version": TABLE_VERSION, "plan_sha256": table_plan_hash(plan), "input_sha256": sha256}
+    if any(record.get(key) != value for key, value in same.items()):
+        raise FileError("this is the record of another release (another plan, table or column); name another one.")
+    return None if record.get("test_seed") else _seed(record)
 
 
 def hash_column(table: Source, column: Any) -> str:

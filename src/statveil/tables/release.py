@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar, overload
 
 from statveil.errors import FileError, TableError
 from statveil.planning import Plan
+from statveil.specification.planned import TablePlan
 from statveil.spoken import Spoken
 from statveil.tables.frames import open_frame
 from statveil.tables.task import OneColumn, Task
@@ -44,7 +45,8 @@ class Release(Spoken):
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"Release(table={type(self.table).__name__}, mode={self.card['mode']!r}, record=<private>)"
+        what = f"mode={self.card['mode']!r}" if "mode" in self.card else f"columns={len(self.card['columns'])}"
+        return f"Release(table={type(self.table).__name__}, {what}, record=<private>)"
 
 
 Place = str | os.PathLike[str]
@@ -52,7 +54,7 @@ Place = str | os.PathLike[str]
 
 @overload
 def release(
-    plan: Plan,
+    plan: Plan | TablePlan,
     table: Place,
     *,
     output: Place,
@@ -67,7 +69,7 @@ def release(
 ) -> Path: ...
 @overload
 def release(
-    plan: Plan,
+    plan: Plan | TablePlan,
     table: Table,
     *,
     column: Any = ...,
@@ -80,7 +82,7 @@ def release(
 ) -> Table: ...
 @overload
 def release(
-    plan: Plan,
+    plan: Plan | TablePlan,
     table: Any,
     *,
     output: Place | None = ...,
@@ -94,7 +96,7 @@ def release(
     details: Literal[True],
 ) -> Release: ...
 def release(
-    plan: Plan,
+    plan: Plan | TablePlan,
     table: Any,
     *,
     output: Place | None = None,
@@ -111,8 +113,9 @@ def release(
 
     Parameters
     ----------
-    plan : Plan
-        Made before, without data.
+    plan : Plan or TablePlan
+        Made before, without data. The plans of a specification (:func:`plan_specification`) say themselves what becomes
+        of each column: ``column``, ``accept``, ``round_digits`` and ``shuffle`` are left out then.
     table : object or path
         A pandas DataFrame or Series, a Polars DataFrame, LazyFrame or Series, a PyArrow Table, a DuckDB relation, a
         NumPy array or a list, or the path of a file, for which :func:`release_file` says more.
@@ -153,13 +156,27 @@ def release(
     >>> sv.release(plan, [61_234, 58_310, 71_001, 66_120])
     [64295, 61371, 74062, 69181]
     """
-    task = OneColumn(plan=plan, column=column, accept=accept, round_digits=round_digits, seed=seed, shuffle=shuffle)
+    task: Task
+    if isinstance(plan, Plan):
+        task = OneColumn(plan=plan, column=column, accept=accept, round_digits=round_digits, seed=seed, shuffle=shuffle)
+    else:
+        task = _whole_table(plan, seed, column=column, accept=accept, round_digits=round_digits, shuffle=shuffle)
     done = _done(task, table, output, record, overwrite, hashed=details or record is not None)
     if details:
         return done
     for note in done.notes:
         warnings.warn(note, stacklevel=2)
     return done.table
+
+
+def _whole_table(plan: TablePlan, seed: int | None, **others: Any) -> Task:
+    """The task of a specification, which says itself what becomes of which column."""
+    from statveil.tables.table_task import WholeTable  # not loaded for one column alone
+
+    given = [name for name, value in others.items() if value not in (None, (), False)]
+    if given:
+        raise TableError(f"a specification says what becomes of each column itself; leave out {', '.join(given)}.")
+    return WholeTable(plan=plan, seed=seed)
 
 
 def _done(task: Task, table: Any, output: Place | None, record: Any, overwrite: bool, *, hashed: bool) -> Release:

@@ -15,10 +15,9 @@ from statveil.tables.files.csv_numbers import (
     Form,
     contents,
     in_quotes,
-    missing_marks,
     needs_quotes,
-    numbers,
     numbers_as_text,
+    typed_fields,
 )
 from statveil.tables.files.csv_records import Edit, Records, in_blocks, read_records
 from statveil.tables.rounding_digits import rounded
@@ -123,7 +122,7 @@ class Writing:
             # as it will be read: what is worked out of a released column must agree with what is written of it
             field = contents(texts[name] if name in texts else joined(pieces, self._number[name]))
             labels = name in texts and self._changes.replaced[name].labels is not None
-            released[name] = _typed(field, "text" if labels else self._kinds.get(name, "float"))
+            released[name] = typed_fields(field, "text" if labels else self._kinds.get(name, "float"))
         for name, series in self._changes.worked_out(released).items():
             texts[name] = _written(series, self._table.separator, quoted=self._quoted.get(name, False))
         return texts
@@ -200,19 +199,6 @@ def _fresh_labels(before: Array, after: Array, labels: Sequence[str], separator:
     texts = [in_quotes(label.encode()) if needs_quotes(label, separator) else label.encode() for label in labels]
     rows = np.flatnonzero(np.isfinite(before))
     return ((row, texts[int(after[row])]) for row in rows.tolist())
-
-
-def _typed(text: pl.Series, kind: str) -> pl.Series:
-    """The fields of a column as values of its kind, null where one is missing."""
-    if kind in ("integer", "float"):
-        return pl.Series(numbers(text)[0]).fill_nan(None)
-    if kind == "boolean":
-        return (
-            text.str.strip_chars()
-            .str.to_lowercase()
-            .replace_strict(["true", "false"], [True, False], default=None, return_dtype=pl.Boolean)
-        )
-    return pl.select(pl.when(~missing_marks(text)).then(text)).to_series()
 
 
 def _written(series: pl.Series, separator: str, *, quoted: bool) -> list[bytes]:

@@ -69,7 +69,8 @@ def find_copies(
             "around, a running total, shares within groups, codes for the values, a function that turns or repeats "
             "itself, an index that makes them of round amounts, or several that make a sum, product or hypotenuse. "
             "They stay as they are, and show how far "
-            "the column moves; drop them, or work them out anew from the released column."
+            "the column moves; drop them, or, in a specification, derive them from the released column or link them "
+            "to it."
         )
         found.append(Finding(name="copies", values=(), flag="", says=says))
     if sample.unreadable:
