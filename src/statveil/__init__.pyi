@@ -103,6 +103,12 @@ from statveil.protection import Protection as Protection
 from statveil.reproducing.run import Reproduced as Reproduced
 from statveil.reproducing.run import reproduce as reproduce
 from statveil.simulation import Rate as Rate
+from statveil.specification.planned import TablePlan as TablePlan
+from statveil.specification.planned import plan_specification as plan_specification
+from statveil.specification.plans_file import load_table_plan as load_table_plan
+from statveil.specification.plans_file import save_table_plan as save_table_plan
+from statveil.specification.specification import Specification as Specification
+from statveil.specification.specification import load_specification as load_specification
 from statveil.spoken import describe as describe
 from statveil.tables.inspection import ColumnReport as ColumnReport
 from statveil.tables.inspection import Inspection as Inspection

@@ -16,7 +16,18 @@ from statveil.small_file import read_small
 from statveil.vouched import vouch_for
 from statveil.whole_file import write_whole
 
-__all__ = ["DAMAGE", "FORMAT", "VERSION", "damage", "dump_plan", "load_plan", "parse_plan", "save_plan"]
+__all__ = [
+    "DAMAGE",
+    "FORMAT",
+    "VERSION",
+    "content_of",
+    "damage",
+    "dump_plan",
+    "load_plan",
+    "parse_plan",
+    "plan_from",
+    "save_plan",
+]
 
 FORMAT = "statveil-plan"
 VERSION = 1
@@ -29,10 +40,14 @@ def damage(error: Exception) -> str:
     return f"missing {error}" if isinstance(error, KeyError) else "a value of the wrong kind"
 
 
+def content_of(plan: Plan) -> dict[str, Any]:
+    """What a plan file holds."""
+    return {"format": FORMAT, "version": VERSION, **plan.to_json()}
+
+
 def dump_plan(plan: Plan) -> str:
     """The text of a plan file."""
-    content = {"format": FORMAT, "version": VERSION, **plan.to_json()}
-    return json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    return json.dumps(content_of(plan), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def parse_plan(text: str, *, source: str = "the plan") -> Plan:
@@ -44,6 +59,11 @@ def parse_plan(text: str, *, source: str = "the plan") -> Plan:
         raise PlanFileError(
             f"{source} is not valid JSON{where}: it is truncated or not a plan; make it anew with 'statveil plan'."
         ) from None
+    return plan_from(data, source=source)
+
+
+def plan_from(data: Any, *, source: str) -> Plan:
+    """A plan from the content of a plan file, accounted for anew."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise PlanFileError(
             f"{source} is not a statveil plan (no format {FORMAT!r}); give a file made by 'statveil plan'."
