@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from statveil.cli.options import Once, grid_options, json_option, problem_from, problem_options
+from statveil.cli.options import Once, echo_json, grid_options, json_option, problem_from, problem_options
 from statveil.cli.parsing import parse_amount, parse_number, parse_range
 from statveil.cli.progress import line_shown
 from statveil.cli.terminal import IN_PLACE, echo
@@ -36,6 +38,12 @@ __all__ = ["command"]
     metavar="PLAN",
     help="Plan of an earlier release of the same column, which states the problem: --max-risk is that of all together.",
 )
+@click.option(
+    "--spec",
+    metavar="FILE",
+    help="Plan all hidden columns of this specification (TOML) at once, and split its budget; no other option but -o "
+    "and --json; see docs/specification.md.",
+)
 @click.option("-o", "--output", metavar="FILE", help="Write the plan to this file.")
 @json_option
 def command(
@@ -48,11 +56,15 @@ def command(
     grid: int | None,
     release: str,
     after: tuple[str, ...],
+    spec: str | None,
     output: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Plan a release: exactly one of --max-risk, --max-distortion and --bin. No data is read."""
+    if spec is not None:
+        _plan_table(spec, output, as_json)
+        return
     earlier = [load_plan(file) for file in after]
     with line_shown() as progress:
         made = plan(
@@ -82,6 +94,33 @@ def command(
         echo(f"Written to {output}.")
 
 
+def _plan_table(spec: str, output: str | None, as_json: bool) -> None:
+    """All plans of a specification at once."""
+    from statveil.specification.planned import plan_specification
+    from statveil.specification.plans_file import load_table_plan, save_table_plan
+    from statveil.specification.specification import load_specification
+
+    context = click.get_current_context()
+    for param in context.command.params:
+        given = context.get_parameter_source(param.name or "")
+        if param.name not in ("spec", "output", "as_json") and given is not ParameterSource.DEFAULT:
+            raise ProblemError(
+                f"--spec states all of it, so {param.opts[-1]} is not for the command line; write it into {spec}."
+            )
+    with line_shown():
+        made = plan_specification(load_specification(spec))
+    if output is not None:
+        _keep_other_files(output, load_table_plan)
+        save_table_plan(made, output)
+        IN_PLACE.append(output)
+    if as_json:
+        echo_json(made.to_json())
+        return
+    echo(describe(made))
+    if output is not None:
+        echo(f"Written to {output}.")
+
+
 def _problem(options: dict[str, Any], earlier: list[Plan]) -> Problem:
     """What the options state, or the problem of an earlier release of the same column."""
     if not earlier:
@@ -91,12 +130,12 @@ def _problem(options: dict[str, Any], earlier: list[Plan]) -> Problem:
     return earlier[0].problem
 
 
-def _keep_other_files(output: str) -> None:
-    """A plan may replace a plan, never another file."""
+def _keep_other_files(output: str, load: Callable[[Path], object] = load_plan) -> None:
+    """A plan may replace a plan of its kind, never another file."""
     place = Path(output)
     if place.is_file() and place.stat().st_size:
         try:
-            load_plan(place)
+            load(place)
         except PlanFileError:
             raise PlanFileError(f"{output} exists and is not a plan; give another name for the plan.") from None
 

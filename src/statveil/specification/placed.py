@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from statveil.errors import ProblemError, StatveilError
+from statveil.errors import ProblemError, StatveilError, TargetError, shortened
 from statveil.specification.lines import Path
 
-__all__ = ["PlacedError", "at"]
+__all__ = ["PlacedError", "PlacedTargetError", "about", "at"]
 
 
 class PlacedError(ProblemError):
@@ -19,12 +19,31 @@ class PlacedError(ProblemError):
         self.place = place
 
 
+class PlacedTargetError(PlacedError, TargetError):
+    """A target of a specification that no plan meets."""
+
+
 @contextmanager
 def at(*place: str | int) -> Iterator[None]:
     """What goes wrong inside is about this part."""
     try:
         yield
     except PlacedError as error:
-        raise PlacedError(str(error), (*place, *error.place)) from None
+        raise type(error)(str(error), (*place, *error.place)) from None
     except StatveilError as error:
-        raise PlacedError(str(error), place) from None
+        kind = PlacedTargetError if isinstance(error, TargetError) else PlacedError
+        raise kind(str(error), place) from None
+
+
+@contextmanager
+def about(column: str) -> Iterator[None]:
+    """What goes wrong inside is about this column, whose name it does not know."""
+    with at("columns", column):
+        try:
+            yield
+        except PlacedError:
+            raise
+        except TargetError as error:
+            raise TargetError(f"the column {shortened(column)!r}: {error}") from None
+        except StatveilError as error:
+            raise ProblemError(f"the column {shortened(column)!r}: {error}") from None

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from statveil.design.target import ROUNDED
-from statveil.errors import ProblemError, StatveilError, TargetError
+from statveil.errors import ProblemError
 from statveil.plan_file import content_of, plan_from
 from statveil.planning import Plan
 from statveil.problem.tolerance import Relative
 from statveil.rounding import shown_up
 from statveil.specification.column_plan import column_risk, plan_column, secret_risks
-from statveil.specification.placed import PlacedError, at
+from statveil.specification.placed import PlacedError, PlacedTargetError, about
+from statveil.specification.reading import placed_in
 from statveil.specification.specification import Specification
 from statveil.specification.split import split
 from statveil.specification.together import Together, joint
@@ -143,11 +143,18 @@ def plan_specification(specification: Specification) -> TablePlan:
     >>> round(table.risk, 3), {name: round(plan.risk, 3) for name, plan in table.plans.items()}
     (0.2, {'wage': 0.069, 'rent': 0.141})
     """
+    try:
+        return _planned(specification)
+    except PlacedError as error:
+        raise (error if specification.origin is None else placed_in(error, *specification.origin)) from None
+
+
+def _planned(specification: Specification) -> TablePlan:
     hidden, budget = specification.hidden, specification.budget
     own: dict[str, Plan] = {}
     for name, hide in hidden.items():
         if hide.target:
-            with at("columns", name), _named(name):
+            with about(name):
                 own[name] = plan_column(hide, **hide.target)
     fixed = [column_risk(hidden[name], plan) for name, plan in own.items()]
     open_ = {name: hide for name, hide in hidden.items() if name not in own}
@@ -156,7 +163,7 @@ def plan_specification(specification: Specification) -> TablePlan:
         own.update(split(open_, fixed, budget))
     made = _table_plan(specification, {name: own[name] for name in hidden})
     if budget is not None and made.risk > budget.max_risk * ROUNDED:
-        raise PlacedError(
+        raise PlacedTargetError(
             f"the columns' own targets have a joint risk of {shown_up(made.risk)} ({budget.dependence}), above the "
             f"budget of {budget.max_risk:g}; ask for less of them, or raise the budget.",
             ("budget",),
@@ -201,15 +208,6 @@ def _check_links(specification: Specification, plans: Mapping[str, Plan]) -> Non
                 f"{link.to!r}.",
                 ("columns", name, "link"),
             )
-
-
-@contextmanager
-def _named(name: str) -> Iterator[None]:
-    """What goes wrong inside is about this column, which its own words do not say."""
-    try:
-        yield
-    except StatveilError as error:
-        raise type(error)(f"the column {name!r}: {error}") if type(error) is TargetError else error from None
 
 
 def _same(one: Any, two: Any) -> bool:

@@ -45,6 +45,8 @@ def parse_table_plan(text: str, *, source: str = "the plans") -> TablePlan:
         )
     try:
         return TablePlan.from_json(data)
+    except PlanFileError as error:
+        raise PlanFileError(f"{source} is damaged or was changed: {error}") from None
     except StatveilError as error:
         raise PlanFileError(f"{source} is damaged or was changed: {str(error).rstrip('.')}; {_ANEW}.") from None
     except DAMAGE as error:

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from statveil.errors import ProblemError, shortened, unknown_name
+from statveil.errors import ProblemError, StatveilError, TargetError, shortened, unknown_name
 from statveil.specification.checks import given_back
 from statveil.specification.expressions import Expression
 from statveil.specification.lines import Path, line_of, lines_of
@@ -62,14 +62,15 @@ def parsed(text: str, source: str) -> tuple[dict[str, Any], dict[Path, int]]:
     return data, lines_of(text)
 
 
-def placed_in(error: PlacedError, source: str, lines: Mapping[Path, int]) -> ProblemError:
+def placed_in(error: PlacedError, source: str, lines: Mapping[Path, int]) -> StatveilError:
     """The error with the line of the part that it is about."""
     place = error.place
     if len(place) > 4 and place[2] == "hide" and place[:5] not in lines:
         # what is not said of one secret is said of the column
         place = (*place[:2], place[4]) if (*place[:2], place[4]) in lines else place
     line = line_of(lines, place) or 1
-    return ProblemError(f"{source}, line {line}: {error}")
+    kind = TargetError if isinstance(error, TargetError) else ProblemError
+    return kind(f"{source}, line {line}: {error}")
 
 
 def fields_of(data: Any) -> dict[str, Any]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from statveil.errors import FileError, cannot, unknown_name
 from statveil.small_file import read_small
 from statveil.specification.checks import check_columns, in_order
+from statveil.specification.lines import Path
 from statveil.specification.placed import PlacedError
 from statveil.specification.reading import fields_of, parsed, placed_in
 from statveil.specification.treatments import Budget, Derive, Drop, HiddenSecret, Hide, Keep, Link, Treatment
@@ -54,6 +55,8 @@ class Specification:
     shuffle: bool = False
     others: str = "refuse"
     budget: Budget | None = None
+    origin: tuple[str, Mapping[Path, int]] | None = field(default=None, compare=False, repr=False)
+    """The name of the file and the line of each key, for errors that are found later; ``None`` if it was not read."""
 
     def __post_init__(self) -> None:
         if self.others not in OTHERS:
@@ -100,7 +103,7 @@ class Specification:
         """
         data, lines = parsed(text, source)
         try:
-            return cls(**fields_of(data))
+            return cls(**fields_of(data), origin=(source, lines))
         except PlacedError as error:
             raise placed_in(error, source, lines) from None
 

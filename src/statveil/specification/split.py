@@ -16,12 +16,11 @@ from dataclasses import replace
 import numpy as np
 
 from statveil.design.target import ROUNDED
-from statveil.errors import TargetError
 from statveil.numeric import Array, Index
 from statveil.planning import Plan
 from statveil.rounding import shown_up
 from statveil.specification.candidates import Candidates, Point
-from statveil.specification.placed import PlacedError, at
+from statveil.specification.placed import PlacedError, PlacedTargetError, about
 from statveil.specification.together import ColumnRisk, joint
 from statveil.specification.treatments import Budget, Hide
 
@@ -52,7 +51,7 @@ def split(columns: Mapping[str, Hide], fixed: Sequence[ColumnRisk], budget: Budg
     room = _room(fixed, budget)
     found: list[Candidates] = []
     for name, hide in columns.items():
-        with at("columns", name):
+        with about(name):
             found.append(Candidates(hide, room, lazily=budget.dependence == "independent"))
     for each, risk in zip(found, closed_form([each.rate for each in found], room, budget.minimise), strict=True):
         each.ask_near(replace(each.widest, asked=risk))
@@ -126,24 +125,26 @@ def _room(fixed: Sequence[ColumnRisk], budget: Budget) -> float:
         return budget.max_risk
     taken = joint(fixed, budget.dependence).union
     if taken >= budget.max_risk:
-        raise TargetError(
+        raise PlacedTargetError(
             f"the columns with targets of their own have a joint risk of {shown_up(taken)}, and the budget is "
-            f"{budget.max_risk:g}: nothing is left for the others. Ask for less of them, or raise the budget."
+            f"{budget.max_risk:g}: nothing is left for the others. Ask for less of them, or raise the budget.",
+            ("budget",),
         )
     return -math.expm1(math.log1p(-budget.max_risk) - math.log1p(-taken))
 
 
 def _too_small(
     names: Sequence[str], points: Sequence[list[Point]], fixed: Sequence[ColumnRisk], budget: Budget
-) -> TargetError:
+) -> PlacedTargetError:
     known = [each[0].column for each in points if each]
     lowest = [each for each in known if each is not None]
     found = ""
     if len(lowest) == len(points):
         found = f": the least that was found is {shown_up(joint([*fixed, *lowest], budget.dependence).union)}"
-    return TargetError(
+    return PlacedTargetError(
         f"a joint risk of {budget.max_risk:g} was not reached for {', '.join(map(repr, names))}{found}. Raise the "
-        "budget, use smaller tolerances, state wider priors if outsiders know less, or hide fewer columns."
+        "budget, use smaller tolerances, state wider priors if outsiders know less, or hide fewer columns.",
+        ("budget",),
     )
 
 
