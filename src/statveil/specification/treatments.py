@@ -106,10 +106,11 @@ class Hide:
         with _in_a_file():
             with at("hide", place):
                 secret = parse_secret(one.secret)
+            settings = {"trials": self.trials, "categories": self.categories, "labels": self.labels}
+            stray = [key for key, value in settings.items() if value is not None and self.family is None]
+            if stray:
+                raise PlacedError(f'{stray[0]!r} is for a family; name it, as in family = "categorical".', (stray[0],))
             with at("family"):
-                settings = {"trials": self.trials, "categories": self.categories, "labels": self.labels}
-                if self.family is None and any(value is not None for value in settings.values()):
-                    raise ProblemError('trials, categories and labels are for a family; name it with family = "...".')
                 if self.family is not None and self.shape is not None:
                     raise ProblemError(
                         "'shape' redraws a column without a family; leave out 'family', or write the shape there, as "
