@@ -27,6 +27,7 @@ Others = Callable[[Any, Mapping[Any, Array], Mapping[str, pl.Series]], Mapping[s
 """Which columns are looked at beside one: from its name, the shared columns and all others of the same rows."""
 
 _AHEAD = 2  # blocks that wait for a column
+_AT_ONCE = 2  # columns that are worked on at the same time: what a search holds in memory, all would hold together
 _LOOK = 0.05  # seconds between looks whether a run was stopped
 _END = object()
 
@@ -88,7 +89,7 @@ class Reader:
         self._busy, asked = True, _Asked(self.name, kind)
         try:
             self._shared.ask(self, asked)
-            while (piece := asked.take(lambda: self._shared.stopped)) is not _END:
+            while (piece := self._shared.wait_for(asked)) is not _END:
                 yield piece
         finally:
             self._busy, asked.gone = False, True
@@ -121,6 +122,7 @@ class Shared(Generic[Result]):
         self.stopped = False
         self._others, self._progress = others, progress
         self._changed = threading.Condition()
+        self._turns = threading.Semaphore(_AT_ONCE)
 
     def run(self, works: Mapping[Any, Callable[[Reader], Result]]) -> dict[Any, Result]:
         """All works, each with a reader of its column; the error of the first column that has one."""
@@ -130,7 +132,8 @@ class Shared(Generic[Result]):
 
         def work(name: Any) -> None:
             try:
-                results[name] = works[name](readers[name])
+                with self._turns:
+                    results[name] = works[name](readers[name])
             except BaseException as error:
                 errors[name] = error
             finally:
@@ -167,6 +170,14 @@ class Shared(Generic[Result]):
         with self._changed:
             reader.waiting = asked
             self._changed.notify_all()
+
+    def wait_for(self, asked: _Asked) -> Any:
+        """The next piece of a pass; others have their turn meanwhile."""
+        self._turns.release()
+        try:
+            return asked.take(lambda: self.stopped)
+        finally:
+            self._turns.acquire()
 
     def alone_beside(self, name: Any) -> Beside:
         """A pass for one column by itself."""
