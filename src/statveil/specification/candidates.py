@@ -11,7 +11,7 @@ import numpy as np
 from statveil import accounting
 from statveil.design.frontier import frontier
 from statveil.design.methods import choose
-from statveil.design.target import MaxRisk, meets
+from statveil.design.target import BinWidth, MaxRisk, meets
 from statveil.errors import StatveilError, TargetError
 from statveil.planning import Plan
 from statveil.problem.prior import Box
@@ -60,7 +60,11 @@ class Candidates:
         if self.widest.risk < 1:
             self._tried[room] = self.widest
         problem = hide.problems[0]
-        self.quick = isinstance(problem.prior, Box) and all(axis.flat for axis in problem.prior.axes.values())
+        self.flat = isinstance(problem.prior, Box) and all(axis.flat for axis in problem.prior.axes.values())
+        self.quick = self.flat or widest.risk_kind == "exact"  # closed forms take milliseconds, searches seconds
+        free = len(problem.prior.free) if isinstance(problem.prior, Box) else 0
+        self._fits = self.quick and free == 1 and len(hide.problems) == 1
+        self._bins: dict[int, float] = {}
         self._lazily = lazily and len(hide.problems) == 1
         self._spread = (1 / _LOWEST) ** (1 / (_FIRST - 1))
         if not (self._lazily and not self.quick and hide.method == "auto" and self._curve()):
@@ -75,20 +79,15 @@ class Candidates:
     def ask(self, risks: Sequence[float], *, fitting: bool = False) -> None:
         """Plan for these risks, or also for those below at which bins of one width fill the range."""
         wanted = [min(self.room, risk) for risk in risks]
-        if fitting and self.quick and self.blind > 0 and len(self.hide.problems) == 1:
-            # on a plain range k equal bins have k times the risk of one: in between, bins do not fit
-            wanted += [
-                min(self.room, max(1, math.floor(risk / self.blind * (1 + 1e-9))) * self.blind) for risk in risks
-            ]
+        if fitting:
+            wanted += [self._of_bins(self._count(risk)) for risk in risks]
         for risk in wanted:
-            if risk not in self._tried:
+            if 0 < risk <= self.room and risk not in self._tried:
                 self._tried[risk] = self._tryout(risk)
 
     def ask_bins(self, count: int) -> Point | None:
-        """A plan of so many times the risk of one bin: on a plain range, of so many equal bins."""
-        risk = count * self.blind
-        if not 0 < risk <= self.room:
-            return None
+        """A plan of so many equal bins."""
+        risk = self._of_bins(count)
         self.ask([risk])
         return self._tried.get(risk)
 
@@ -98,10 +97,42 @@ class Candidates:
             return
         steps = np.linspace(-1.0, 1.0, 2 * _NEAR + 1)
         self.ask([float(best.asked * self._spread**step) for step in steps])
-        if self.blind > 0:
-            bins = math.floor(best.asked / self.blind * (1 + 1e-9))
-            self.ask([k * self.blind for k in range(max(1, bins - _NEAR), bins + _NEAR + 1)])
+        bins = self._count(best.asked)
+        self.ask([self._of_bins(k) for k in range(max(1, bins - _NEAR), bins + _NEAR + 1)])
         self._spread **= 1 / _NEAR
+
+    def _of_bins(self, count: int) -> float:
+        """The risk of so many equal bins of the one parameter, in between which bins do not fit; 0 if not known."""
+        if count < 1 or not self._fits:
+            return 0.0
+        if count not in self._bins:
+            self._bins[count] = self._accounted(count)
+        return self._bins[count]
+
+    def _accounted(self, count: int) -> float:
+        problem = self.hide.problems[0]
+        if self.flat:
+            return count * self.blind
+        (name,) = problem.box.free
+        width = problem.box.axes[name].width / count
+        try:
+            mechanism = choose(problem, BinWidth(width), method="interval").mechanism
+        except StatveilError:
+            return 0.0
+        return max(self.blind, accounting.risk(problem, mechanism).value) * (1 + 1e-9)
+
+    def _count(self, risk: float) -> int:
+        """How many equal bins have at most this risk."""
+        if not self._fits or self.blind <= 0:
+            return 0
+        most = max(1, math.floor(risk / self.blind * (1 + 1e-9)))
+        if self.flat:
+            return most
+        low, high = 0, 2 * most + 2
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self._of_bins(middle) <= risk * (1 + 1e-9) else (low, middle - 1)
+        return low
 
     def frontier(self) -> list[Point]:
         """Points by rising risk and falling distortion."""

@@ -9,7 +9,7 @@ from typing import Any
 from statveil.design.methods import METHODS
 from statveil.design.target import MaxRisk, target
 from statveil.errors import ProblemError, StatveilError, unknown_name
-from statveil.numbers import number
+from statveil.numbers import number, positive
 from statveil.problem.problem import Problem
 from statveil.problem.tolerance import Relative
 from statveil.specification.expressions import Expression
@@ -132,6 +132,8 @@ class Hide:
                 prior = parse_priors(one.prior, named=family is not None)
             with at("hide", place, "tolerance"):
                 tolerance = parse_amount(one.tolerance, "the tolerance")
+                if not isinstance(tolerance, Relative):
+                    positive(tolerance, "the tolerance")
             with at("hide", place):
                 return Problem(
                     family=family,
