@@ -165,6 +165,18 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
         {"taken": lambda self, native, order: {**native, "count": [native["count"][row] for row in order]}},
         "'count', shuffled: column 'size' has its rows in another order",
     ),
+    "keeps what is to be left out": (
+        {"with_columns": lambda self, fresh, dropped: Lists.with_columns(self, fresh, ())},
+        r"several columns changed: the columns are .*'place'",
+    ),
+    "adds no column": (
+        {
+            "with_columns": lambda self, fresh, dropped: Lists.with_columns(
+                self, {name: one for name, one in fresh.items() if name in self.native}, dropped
+            )
+        },
+        r"several columns changed: the columns are \['size', 'count'\]",
+    ),
     "changes the original": ({"with_columns": spoiled}, "after a release the original column 'size' has other values"),
 }
 
