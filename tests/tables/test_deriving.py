@@ -130,6 +130,11 @@ def test_values_of_the_wrong_kind_are_refused(text):
         derived_column("d", Expression.parse(text), KINDS)
 
 
+def test_a_constant_is_no_column():
+    with pytest.raises(ColumnError, match="from no column"):
+        derived_column("d", Expression.parse("1 + 2"), KINDS)
+
+
 def test_whole_numbers_beyond_the_exact_ones_are_refused():
     made = derived_column("d", Expression.parse("n ** 9"), KINDS)
     with pytest.raises(ColumnError, match="2\\^53"):

@@ -37,6 +37,8 @@ def derived_column(name: str, expression: Expression, kinds: Mapping[str, str], 
     own : str, optional
         What the column of this name holds in the table, where it has one: a flag of 0 and 1 stays one.
     """
+    if not expression.columns:
+        raise ColumnError(f"column {name!r} is derived from no column ({str(expression)!r}); leave it out.")
     try:
         made = kind_of(expression.tree, kinds)
     except ColumnError as error:
@@ -49,8 +51,7 @@ def derived_column(name: str, expression: Expression, kinds: Mapping[str, str], 
 
     def rows(columns: Mapping[Any, pl.Series]) -> pl.Series:
         value = _value(expression.tree, {str(one): _read(column) for one, column in columns.items()})
-        size = len(next(iter(columns.values()))) if columns else 0
-        return _series(name, value, kind, size)
+        return _series(name, value, kind, len(next(iter(columns.values()))))
 
     return Derived(needs=tuple(sorted(expression.columns)), kind=kind, rows=rows)
 
