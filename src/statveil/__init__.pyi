@@ -122,6 +122,7 @@ from statveil.specification.plans_file import save_table_plan as save_table_plan
 from statveil.specification.specification import Specification as Specification
 from statveil.specification.specification import load_specification as load_specification
 from statveil.spoken import describe as describe
+from statveil.tables.drafting import draft_specification as draft_specification
 from statveil.tables.inspection import ColumnReport as ColumnReport
 from statveil.tables.inspection import Inspection as Inspection
 from statveil.tables.inspection import inspect as inspect
@@ -129,6 +130,7 @@ from statveil.tables.reference import public_shape as public_shape
 from statveil.tables.release import Release as Release
 from statveil.tables.release import release as release
 from statveil.tables.release_file import release_file as release_file
+from statveil.tables.release_table import release_table as release_table
 from statveil.tables.verify_content import Check as Check
 from statveil.tables.verify_file import Verified as Verified
 from statveil.tables.verify_file import verify as verify

@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 
 from statveil.errors import ColumnError, FileError, StatveilError
 from statveil.tables.blocks import BLOCK
+from statveil.tables.changes import Changes
 from statveil.tables.files import TableFile, open_table
 from statveil.tables.files import csv_records as scanning
 from statveil.tables.files.csv_numbers import contents, numbers
@@ -162,7 +163,7 @@ def test_columnar_rewrites_one_column_and_keeps_the_others(tmp_path, name, rows)
     source, target = tmp_path / name, tmp_path / "out.partial"
     write_columnar(table, source)
     opened = open_table(source)
-    opened.write(target, "x", Affine())
+    opened.write(target, Changes.one("x", Affine()))
     found = read_columnar(target, source)
     assert opened.rows == found.num_rows == rows
     assert found.schema.types == table.schema.types
@@ -190,7 +191,7 @@ def test_released_type(tmp_path, name, kind, map, expected):
     source, target = tmp_path / name, tmp_path / "out"
     values = [1, None, 30, 4]
     write_columnar(pa.table({"x": pa.array(values, kind), "y": values}), source)
-    open_table(source).write(target, "x", map)
+    open_table(source).write(target, Changes.one("x", map))
     found = read_columnar(target, source)
     assert found["x"].type == expected
     released = map.block(np.array([1.0, np.nan, 30.0, 4.0]), 0)
@@ -204,7 +205,7 @@ def test_blocks_are_exact_whatever_the_chunks(tmp_path, name, group):
     x = np.random.default_rng(0).integers(0, 100, ROWS)
     write_columnar(pa.table({"x": x, "i": np.arange(ROWS)}), source, row_group_size=group)
     opened, map, told = open_table(source), BlockNumber(), []
-    opened.write(target, "x", map, progress=told.append)
+    opened.write(target, Changes.one("x", map), progress=told.append)
     found = read_columnar(target, source)
     assert map.sizes == told == [BLOCK, BLOCK, 1_000]
     np.testing.assert_array_equal(found["x"].to_numpy(), block_numbers(ROWS))
@@ -222,7 +223,7 @@ def test_metadata_is_not_carried_over(tmp_path, name):
         pa.table([pa.array([1.0, 2.0])], schema=pa.schema([field], metadata={"mean": "SECRET-MEAN"})), source
     )
     assert b"SECRET-MEAN" in source.read_bytes()
-    open_table(source).write(target, "x", Affine())
+    open_table(source).write(target, Changes.one("x", Affine()))
     assert b"SECRET" not in target.read_bytes()
     schema = read_columnar(target, source).schema
     assert not schema.metadata
@@ -249,20 +250,20 @@ def test_categories(tmp_path, name):
         np.testing.assert_array_equal(
             next(iter(opened.blocks(column, labels=["a", "b", "c"])))[:5], [0, 1, np.nan, 2, 0]
         )
-        opened.write(target, column, Rotate(), labels=["a", "b", "c"])
+        opened.write(target, Changes.one(column, Rotate(), labels=["a", "b", "c"]))
         found = read_columnar(target, source)
         assert found[column].to_pylist() == expected
         assert pa.types.is_dictionary(found["d"].type)
         assert "OTHER-TABLE" not in str(found["d"])
         assert found["n"].to_pylist() == table["n"].to_pylist()
-    opened.write(target, "n", Rotate(), labels=["1", "2", "3"])
+    opened.write(target, Changes.one("n", Rotate(), labels=["1", "2", "3"]))
     assert read_columnar(target, source)["n"].to_pylist() == [2, 3, None, 1, 2] * 3
 
 
 def test_relabelled_category_leaves_the_dictionary(tmp_path):
     source, target = tmp_path / "t.parquet", tmp_path / "out"
     pq.write_table(pa.table({"x": pa.array(["hidden", "hidden"]).dictionary_encode()}), source, compression="none")
-    open_table(source).write(target, "x", Rotate(), labels=["hidden", "shown", "third"])
+    open_table(source).write(target, Changes.one("x", Rotate(), labels=["hidden", "shown", "third"]))
     found = pq.read_table(target)["x"].combine_chunks()
     assert found.dictionary.to_pylist() == ["shown"]
 
@@ -270,7 +271,7 @@ def test_relabelled_category_leaves_the_dictionary(tmp_path):
 def test_rounding_of_released_numbers(tmp_path):
     source, target = tmp_path / "t.parquet", tmp_path / "out"
     pq.write_table(pa.table({"x": [1.111, 2.5, None]}), source)
-    open_table(source).write(target, "x", Affine(), round_digits=2)
+    open_table(source).write(target, Changes.one("x", Affine(), round_digits=2))
     assert pq.read_table(target)["x"].to_pylist() == [4.67, 6.75, None]
     np.testing.assert_array_equal(rounded(np.array([0.125, -0.125, np.inf, 1e308]), 2), [0.13, -0.12, np.inf, 1e308])
 
@@ -303,7 +304,7 @@ def test_folder_is_one_table(tmp_path):
     opened, map, target = open_table(folder), BlockNumber(), tmp_path / "out.partial"
     assert opened.rows == sum(sizes.values())
     assert opened.notes
-    opened.write(target, "x", map)
+    opened.write(target, Changes.one("x", map))
     written = sorted(path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file())
     assert written == sorted(sizes)
     parts = [pq.read_table(target / name, partitioning=None) for name in sorted(sizes)]
@@ -318,7 +319,7 @@ def test_folder_is_one_table(tmp_path):
 
 def test_folder_types_must_agree(tmp_path):
     folder = folder_of(tmp_path, {"a.parquet": 3, "b.parquet": 3}, {"b.parquet": pa.int32()})
-    open_table(folder).write(tmp_path / "out", "x", PlusTwo())
+    open_table(folder).write(tmp_path / "out", Changes.one("x", PlusTwo()))
     assert [pq.read_table(tmp_path / "out" / f)["x"].type for f in ("a.parquet", "b.parquet")] == [
         pa.int64(),
         pa.int32(),
@@ -329,7 +330,7 @@ def test_folder_types_must_agree(tmp_path):
     assert "c.parquet" in sentence(error)
     pq.write_table(pa.table({"y": [1]}), folder / "c.parquet")
     with pytest.raises(ColumnError) as error:
-        open_table(folder).write(tmp_path / "out2", "x", PlusTwo())
+        open_table(folder).write(tmp_path / "out2", Changes.one("x", PlusTwo()))
     assert "c.parquet" in sentence(error)
 
 
@@ -357,7 +358,8 @@ def release_csv(
     source, target = tmp_path / name, tmp_path / "out.partial"
     packed = name.endswith(".gz")
     source.write_bytes(gzip.compress(raw) if packed else raw)
-    open_table(source).write(target, column, map, **options)
+    progress = options.pop("progress", None)
+    open_table(source).write(target, Changes.one(column, map, **options), progress=progress)
     return gzip.decompress(target.read_bytes()) if packed else target.read_bytes()
 
 
@@ -408,7 +410,7 @@ def test_csv_records_agree_with_the_csv_module_on_odd_quotes(body, chunk):
         patch.setattr(scanning, "CHUNK", chunk)
         try:
             source = io.BytesIO(body.encode())
-            pieces = list(scanning.read_records(source, name="t", line=2, separator=b",", columns=2, position=1))
+            pieces = list(scanning.read_records(source, name="t", line=2, separator=b",", columns=2, positions=(1,)))
         except FileError as error:
             refusal = str(error)
         else:
@@ -564,7 +566,7 @@ def test_csv_text_in_the_column(tmp_path):
     body = "x,y\n" + "1,a\n" * 70_000 + "SECRET,b\n"
     (tmp_path / "t.csv").write_text(body)
     opened = open_table(tmp_path / "t.csv")
-    for act in (lambda: list(opened.blocks("x")), lambda: opened.write(tmp_path / "o", "x", Affine())):
+    for act in (lambda: list(opened.blocks("x")), lambda: opened.write(tmp_path / "o", Changes.one("x", Affine()))):
         with pytest.raises(ColumnError) as error:
             act()
         assert "row 70001 of column 'x'" in sentence(error)
@@ -664,7 +666,7 @@ def test_excel_rewrites_one_column(tmp_path):
         "float",
     ]
     assert opened.numeric_columns() == ["x", "n", "f"]
-    opened.write(target, "x", Affine())
+    opened.write(target, Changes.one("x", Affine()))
     found = sheet_rows(target)
     assert [row[1:] for row in found] == [
         row[1:] for row in [*rows[:2], [None, 2, "=SUM(1,2)", moment, False, 1 / 3], *rows[3:]]
@@ -691,7 +693,7 @@ def test_excel_types_and_blocks(tmp_path, monkeypatch):
     book.save(source)
     opened, map = open_table(source), BlockNumber()
     assert opened.type_of("x").kind == "integer"
-    opened.write(target, "x", map)
+    opened.write(target, Changes.one("x", map))
     assert map.sizes == [1_000, 1_000, 400]
     with target.open("rb") as file:
         book = openpyxl.load_workbook(file, read_only=True)
@@ -703,7 +705,7 @@ def test_excel_types_and_blocks(tmp_path, monkeypatch):
 def test_excel_categories(tmp_path):
     source, target = tmp_path / "t.xlsx", tmp_path / "out"
     workbook(source, [["x"], ["a"], ["b"], [None], ["n/a"]])
-    open_table(source).write(target, "x", Rotate(), labels=["a", "b", "c"])
+    open_table(source).write(target, Changes.one("x", Rotate(), labels=["a", "b", "c"]))
     assert sheet_rows(target) == [["x"], ["b"], ["c"], [None], ["n/a"]]
 
 
@@ -711,10 +713,10 @@ def test_excel_categories_keep_their_type(tmp_path):
     source, target = tmp_path / "t.xlsx", tmp_path / "out"
     workbook(source, [["n", "flag"], [1, True], [2, False], [3, None]])
     opened = open_table(source)
-    opened.write(target, "n", Rotate(), labels=["1", "2", "3"])
+    opened.write(target, Changes.one("n", Rotate(), labels=["1", "2", "3"]))
     assert sheet_rows(target) == [["n", "flag"], [2, True], [3, False], [1, None]]
     assert [type(row[0]) for row in sheet_rows(target)[1:]] == [int] * 3
-    opened.write(target, "flag", Swap(), labels=["true", "false"])
+    opened.write(target, Changes.one("flag", Swap(), labels=["true", "false"]))
     assert sheet_rows(target) == [["n", "flag"], [1, False], [2, True], [3, None]]
 
 
@@ -726,7 +728,7 @@ def test_excel_refusals(tmp_path):
     assert "row 3" in sentence(error)
     workbook(source, [["x", "y"], [1, 2], ["SECRET", 3]])
     with pytest.raises(ColumnError) as error:
-        open_table(source).write(tmp_path / "o", "x", Affine())
+        open_table(source).write(tmp_path / "o", Changes.one("x", Affine()))
     assert "row 3" in sentence(error)
     assert "SECRET" not in str(error.value)
     workbook(source, [["x", "y"], [1, 2, 3]])
@@ -773,7 +775,7 @@ def test_missing_column(tmp_path, name):
     for act in (
         lambda: table.blocks("yy"),
         lambda: table.type_of("yy"),
-        lambda: table.write(tmp_path / "o", "yy", Affine()),
+        lambda: table.write(tmp_path / "o", Changes.one("yy", Affine())),
     ):
         with pytest.raises(ColumnError) as error:
             act()
@@ -783,7 +785,7 @@ def test_missing_column(tmp_path, name):
 @pytest.mark.parametrize("name", NAMES)
 def test_text_column_is_refused(tmp_path, name):
     table = small(tmp_path / name, text=True)
-    for act in (lambda: list(table.blocks("y")), lambda: table.write(tmp_path / "o", "y", Affine())):
+    for act in (lambda: list(table.blocks("y")), lambda: table.write(tmp_path / "o", Changes.one("y", Affine()))):
         with pytest.raises(ColumnError) as error:
             act()
         assert "SECRET" not in sentence(error)
@@ -794,7 +796,7 @@ def test_an_error_of_the_map_surfaces_as_itself(tmp_path, name):
     table = small(tmp_path / name)
     before = set(tmp_path.iterdir())
     with pytest.raises(ColumnError, match=r"^the map's own sentence\.$"):
-        table.write(tmp_path / "out.partial", "x", Broken())
+        table.write(tmp_path / "out.partial", Changes.one("x", Broken()))
     assert set(tmp_path.iterdir()) - before <= {tmp_path / "out.partial"}
 
 
@@ -805,7 +807,7 @@ def test_header_only_tables(tmp_path, name):
         write_columnar(pa.table({"x": pa.array([], pa.float64()), "y": pa.array([], pa.int8())}), tmp_path / name)
         table = open_table(tmp_path / name)
     assert list(table.blocks("x")) == []
-    table.write(tmp_path / "out", "x", Affine())
+    table.write(tmp_path / "out", Changes.one("x", Affine()))
     copied = tmp_path / f"again{''.join(Path(name).suffixes)}"
     (tmp_path / "out").rename(copied)
     assert open_table(copied).names == table.names
@@ -833,7 +835,7 @@ def test_broken_files(tmp_path, name, content):
         return  # not broken, or not to be told from a shorter table
     path.write_bytes(raw)
     with pytest.raises(StatveilError) as error:
-        open_table(path).write(tmp_path / "out", "x", Affine())
+        open_table(path).write(tmp_path / "out", Changes.one("x", Affine()))
     assert name in sentence(error)
     assert isinstance(error.value, FileError)
 
@@ -845,7 +847,7 @@ def test_damage_inside_a_parquet_file(tmp_path):
     raw[1_000:200_000] = bytes(199_000)
     path.write_bytes(raw)
     with pytest.raises(FileError) as error:
-        open_table(path).write(tmp_path / "out", "x", Affine())
+        open_table(path).write(tmp_path / "out", Changes.one("x", Affine()))
     assert "damaged" in sentence(error)
 
 
@@ -868,7 +870,7 @@ def test_missing_file(tmp_path, monkeypatch, path):
 @pytest.mark.parametrize("name", NAMES)
 def test_target_in_a_missing_folder(tmp_path, name):
     with pytest.raises(FileError) as error:
-        small(tmp_path / name).write(tmp_path / "no" / "out", "x", Affine())
+        small(tmp_path / name).write(tmp_path / "no" / "out", Changes.one("x", Affine()))
     assert "No such file or directory" in sentence(error)
 
 
@@ -892,10 +894,10 @@ def test_duplicated_and_odd_columns_of_parquet(tmp_path):
 def test_decimals_that_do_not_fit_are_refused(tmp_path):
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"x": pa.array([decimal.Decimal("98.00"), None], pa.decimal128(22, 20))}), path)
-    open_table(path).write(tmp_path / "out", "x", PlusTwo())  # 22 digits are written as 38
+    open_table(path).write(tmp_path / "out", Changes.one("x", PlusTwo()))  # 22 digits are written as 38
     assert pq.read_table(tmp_path / "out")["x"].to_pylist() == [decimal.Decimal(100), None]
     with pytest.raises(ColumnError) as error:
-        open_table(path).write(tmp_path / "more", "x", Far())
+        open_table(path).write(tmp_path / "more", Changes.one("x", Far()))
     assert "do not fit" in sentence(error)
 
 
@@ -909,7 +911,7 @@ def test_patterns_in_column_names_are_names(tmp_path, name):
 def test_patterns_in_file_names_are_names(tmp_path):
     path = tmp_path / "a[1]*k=2.parquet"
     pq.write_table(pa.table({"x": [1.0]}), path)
-    open_table(path).write(tmp_path / "out", "x", Affine())
+    open_table(path).write(tmp_path / "out", Changes.one("x", Affine()))
     assert pq.read_table(tmp_path / "out")["x"].to_pylist() == [4.5]
 
 
@@ -917,6 +919,7 @@ FULL_DISK = """
     import resource, signal, sys, tempfile
     from pathlib import Path
     from statveil.errors import FileError
+    from statveil.tables.changes import Changes
     from statveil.tables.files import open_table
     from statveil.tables.maps.column_map import ColumnMap
     class Same(ColumnMap):
@@ -932,7 +935,7 @@ FULL_DISK = """
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
     for table in tables:
         try:
-            table.write(folder / "out", "x", Same())
+            table.write(folder / "out", Changes.one("x", Same()))
             print(table.path.name, "written")
         except FileError as error:
             print(table.path.name, error)

@@ -790,7 +790,7 @@ def test_a_run_that_fails_keeps_the_seed_for_the_next_one(cli, tmp_path, plans, 
 
     source, record = written(frame("unit"), tmp_path / "t.parquet"), tmp_path / "r.json"
     arguments = ["--column", "x", "--record", record]
-    monkeypatch.setattr("statveil.tables.release_file.make_card", fail)
+    monkeypatch.setattr("statveil.tables.task.make_card", fail)
     sentence(*cli("release", plans("unit"), source, tmp_path / "out.parquet", *arguments))
     monkeypatch.undo()
     seed = json.loads(record.read_text())["seed"]

@@ -90,6 +90,11 @@ def test_the_examples_of_two_secrets_run_and_print_what_they_say(tmp_path, monke
     assert "released: mean = 30, std = 12.5" in capsys.readouterr().out
 
 
+def test_the_example_of_a_whole_table_runs():
+    for code in _blocks("docs/specification.md", "python"):
+        exec(compile(code, "specification.md", "exec"), {})
+
+
 def test_the_examples_of_everything_that_can_be_added_run():
     registries = (FAMILIES, SECRETS, AXES, MECHANISMS, METHODS, MODES, ATTACKERS)
     before = [(registry, dict(registry)) for registry in registries]

@@ -62,8 +62,9 @@ class Lists(Frame):
     def read(self, column):
         return pl.Series(column, self.native[column])
 
-    def with_series(self, column, released):
-        return {**self.native, column: released.to_list()}
+    def with_columns(self, fresh, dropped):
+        kept = {name: cells for name, cells in self.native.items() if name not in dropped}
+        return {**kept, **{name: column.to_list() for name, column in fresh.items()}}
 
     def taken(self, native, order):
         return {name: [cells[row] for row in order] for name, cells in native.items()}
@@ -92,23 +93,26 @@ def series(column, change):
     return read
 
 
-def unblocked(self, column, labels):
-    values = read_rows(self.column(column), labels)
-    yield values[: BLOCK - 1]
-    yield values[BLOCK - 1 :]
+def unblocked(self, columns):
+    values = {name: read_rows(self.column(name), labels) for name, labels in columns.items()}
+    yield {name: rows[: BLOCK - 1] for name, rows in values.items()}
+    yield {name: rows[BLOCK - 1 :] for name, rows in values.items()}
 
 
-def hasty(self, column, labels):
+def hasty(self, columns):
     """Half of the rows on the third pass: the first one is that with all other columns."""
+    (column,) = columns
     self.passes = {**getattr(self, "passes", {})}
     self.passes[column] = self.passes.get(column, 0) + 1
-    for block in Frame.values(self, column, labels):
-        yield block[: len(block) // 2] if self.passes[column] == 3 else block
+    for block in Frame.values(self, columns):
+        rows = block[column]
+        yield {column: rows[: len(rows) // 2]} if self.passes[column] == 3 else block
 
 
-def spoiled(self, column, released):
-    self.native[column][0] = released[0]
-    return Lists.with_series(self, column, released)
+def spoiled(self, fresh, dropped):
+    for column, released in fresh.items():
+        self.native[column][0] = released[0]
+    return Lists.with_columns(self, fresh, dropped)
 
 
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
@@ -130,29 +134,30 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "a column less": ({"columns": lambda self: list(self.native)[:-1]}, r"the columns are \['size', 'count'\]"),
     "other blocks": ({"values": unblocked}, r"in blocks of \[65535, 701\] rows instead of \[65536, 700\]"),
     "one pass only": ({"values": hasty}, "in a second pass: column 'size' has 33118 rows"),
-    "hides other columns": ({"others": lambda self, column: {}}, "column 'count' is missing beside 'size'"),
+    "hides other columns": ({"others": lambda self, columns: {}}, "column 'count' is missing beside 'size'"),
     "others are off by one": (
-        {"others": lambda self, column: {n: pl.Series(n, [*c[1:], c[0]]) for n, c in self.native.items()}},
+        {"others": lambda self, columns: {n: pl.Series(n, [*c[1:], c[0]]) for n, c in self.native.items()}},
         "beside 'size': column 'count' has its rows in another order",
     ),
     "writes the original": (
-        {"with_series": lambda self, column, released: dict(self.native)},
+        {"with_columns": lambda self, fresh, dropped: dict(self.native)},
         "released column 'size'",
     ),
     "loses a row when it writes": (
-        {"with_series": lambda self, column, released: {n: c[:-1] for n, c in self.native.items()}},
+        {"with_columns": lambda self, fresh, dropped: {n: c[:-1] for n, c in self.native.items()}},
         r"the columns have .*66235.* rows instead of 66236",
     ),
     "writes text": (
-        {"with_series": lambda self, column, released: {**self.native, column: released.cast(pl.String).to_list()}},
+        {
+            "with_columns": lambda self, fresh, dropped: {
+                **self.native,
+                **{name: released.cast(pl.String).to_list() for name, released in fresh.items()},
+            }
+        },
         "released column 'size': type_of says that column 'size' is of kind 'text'; it is 'float'",
     ),
     "columns in another order": (
-        {
-            "with_series": lambda self, column, released: dict(
-                [*Lists.with_series(self, column, released).items()][::-1]
-            )
-        },
+        {"with_columns": lambda self, fresh, dropped: dict([*Lists.with_columns(self, fresh, dropped).items()][::-1])},
         r"the columns are \['place', 'count', 'size'\]",
     ),
     "shuffles nothing": ({"taken": lambda self, native, order: native}, "'count', shuffled: .* in another order"),
@@ -160,7 +165,19 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
         {"taken": lambda self, native, order: {**native, "count": [native["count"][row] for row in order]}},
         "'count', shuffled: column 'size' has its rows in another order",
     ),
-    "changes the original": ({"with_series": spoiled}, "after a release the original column 'size' has other values"),
+    "keeps what is to be left out": (
+        {"with_columns": lambda self, fresh, dropped: Lists.with_columns(self, fresh, ())},
+        r"several columns changed: the columns are .*'place'",
+    ),
+    "adds no column": (
+        {
+            "with_columns": lambda self, fresh, dropped: Lists.with_columns(
+                self, {name: one for name, one in fresh.items() if name in self.native}, dropped
+            )
+        },
+        r"several columns changed: the columns are \['size', 'count'\]",
+    ),
+    "changes the original": ({"with_columns": spoiled}, "after a release the original column 'size' has other values"),
 }
 
 
@@ -183,15 +200,15 @@ def test_a_loss_that_reading_hides_is_found_by_another_reader(engine):
         cells = pl.Series(name, self.native[name])
         return cells.reverse() if isinstance(self.native, Written) else cells
 
-    def with_series(self, column, released):
-        whole = Lists.with_series(self, column, released)
+    def with_columns(self, fresh, dropped):
+        whole = Lists.with_columns(self, fresh, dropped)
         return Written({name: cells[::-1] for name, cells in whole.items()})
 
     def taken(self, native, order):
         columns = {name: cells[::-1] for name, cells in native.items()}
         return Written({name: [cells[row] for row in order][::-1] for name, cells in columns.items()})
 
-    make = engine(read=read, with_series=with_series, taken=taken)
+    make = engine(read=read, with_columns=with_columns, taken=taken)
     check_source(make)
     with pytest.raises(ConformanceError, match="released column 'size': column 'size' has its rows in another order"):
         check_source(make, read=pl.DataFrame)

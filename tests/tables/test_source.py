@@ -270,8 +270,9 @@ class Lists(Frame):
     def read(self, column):
         return pl.Series(column, self.native[column])
 
-    def with_series(self, column, released):
-        return {**self.native, column: released.to_list()}
+    def with_columns(self, fresh, dropped):
+        kept = {name: cells for name, cells in self.native.items() if name not in dropped}
+        return {**kept, **{name: column.to_list() for name, column in fresh.items()}}
 
     def taken(self, native, order):
         return {name: [cells[row] for row in order] for name, cells in native.items()}

@@ -61,9 +61,7 @@ def test_the_first_units_of_an_order_follow_the_hypergeometric_law_together(list
     seen = Counter()
     for seed in range(2_000):
         draws = nodes_of(seed, 1, 0)
-        one, two = (
-            tuple(first_units(np.array(units), keep, draws, listed=listed).tolist()) for keep in (few, many)
-        )
+        one, two = (tuple(first_units(np.array(units), keep, draws, listed=listed).tolist()) for keep in (few, many))
         seen[one, two] += 1
     expected = {
         (one, two): chance * within(one, two)

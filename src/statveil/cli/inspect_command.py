@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from statveil.cli.options import Once, echo_json, json_option
 from statveil.cli.progress import shown
-from statveil.cli.terminal import echo
+from statveil.cli.terminal import IN_PLACE, echo
+from statveil.errors import FileError
 from statveil.spoken import describe
+from statveil.whole_file import is_special, write_whole
 
 __all__ = ["command"]
 
@@ -15,9 +19,18 @@ __all__ = ["command"]
 @click.command("inspect", cls=Once)
 @click.argument("table", metavar="IN")
 @click.option("--column", metavar="NAME", help="One column; all if left out.")
+@click.option("--spec", is_flag=True, help="Draft a specification of the whole table, to edit.")
+@click.option("-o", "--output", metavar="FILE", help="Write the draft to this file, which its owner alone can read.")
 @json_option
-def command(table: str, column: str | None, as_json: bool) -> None:
+def command(table: str, column: str | None, spec: bool, output: str | None, as_json: bool) -> None:
     """Structure of a table's columns, families that fit, and what would leak. PRIVATE: not for publication."""
+    if spec:
+        if column is not None or as_json:
+            raise click.UsageError("a specification is about all columns, and is TOML; leave out --column and --json.")
+        _draft(table, output)
+        return
+    if output is not None:
+        raise click.UsageError("-o is for the draft of a specification; add --spec, or leave it out.")
     from statveil.tables.inspection import inspect
 
     with shown() as progress:
@@ -26,3 +39,20 @@ def command(table: str, column: str | None, as_json: bool) -> None:
         echo_json(found.to_json())
         return
     echo(describe(found))
+
+
+def _draft(table: str, output: str | None) -> None:
+    from statveil.tables.drafting import draft_specification
+
+    if output is not None and Path(output).exists() and not is_special(Path(output)):
+        raise FileError(f"{output} exists and is kept, as it may hold someone's edits; give the draft another name.")
+    with shown() as progress:
+        text = draft_specification(table, progress=progress)
+    if output is None:
+        echo(text.rstrip("\n"))
+        return
+    write_whole(output, text.encode(), private=True)
+    IN_PLACE.append(output)
+    echo(
+        f"{output}: a draft to edit (PRIVATE: made by looking at the table). Fill in the priors from public knowledge."
+    )

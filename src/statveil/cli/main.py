@@ -28,7 +28,7 @@ _COMMANDS = {
     "limits": "what no mechanism can beat",
     "list": "families, secrets, priors and the pairs that work",
     "plan": "the best mechanism for a target, without any data",
-    "release": "one column of a table file, under a plan",
+    "release": "a table file, one column under a plan or all under a specification",
     "reproduce": "the paper's figures and tables, with one page that collects them",
     "series": "risk month by month of a statistic that drifts",
     "simulate": "the best attacker played against a plan",

@@ -1,8 +1,10 @@
-"""``statveil release``: a plan and a table file in, a released file and its card out."""
+"""``statveil release``: a plan or a specification and a table file in, a released file and its card out."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,20 +12,24 @@ from statveil.cli.options import Once, echo_json, json_option
 from statveil.cli.progress import shown
 from statveil.cli.stopping import stoppable
 from statveil.cli.terminal import IN_PLACE, echo
+from statveil.errors import FileError
 from statveil.plan_file import load_plan
+from statveil.small_file import read_small
 from statveil.spoken import describe
 
 if TYPE_CHECKING:
     from statveil.ledger.keeper import Keeper
+    from statveil.specification.planned import TablePlan
+    from statveil.tables.release import Release
 
 __all__ = ["command"]
 
 
 @click.command("release", cls=Once)
-@click.argument("plan_file", metavar="PLAN")
+@click.argument("plan_file", metavar="PLAN|SPEC")
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
-@click.option("--column", required=True, metavar="NAME", help="The column to release.")
+@click.option("--column", metavar="NAME", help="The column to release (needed, but for a specification).")
 @click.option(
     "--accept",
     multiple=True,
@@ -46,7 +52,7 @@ def command(
     plan_file: str,
     source: str,
     target: str,
-    column: str,
+    column: str | None,
     accept: tuple[str, ...],
     record: str | None,
     shuffle: bool,
@@ -59,11 +65,26 @@ def command(
     seed: int | None,
     as_json: bool,
 ) -> None:
-    """Release one column of a table; all else stays as it is. OUT.card.json says how, and may be published."""
-    from statveil.tables.card import card_path
+    """Release a table; OUT.card.json says how, and may be published.
+
+    PLAN releases one column, and all else stays as it is. SPEC (a .toml file, or the plans made of it by 'statveil plan
+    --spec') says what becomes of every column: --column, --accept, --shuffle and --round are said there.
+    """
     from statveil.tables.release_file import release_file
 
     keeper = _keeper(books, dataset, budget, audience)
+    table_plan = _table_plan(plan_file)
+    if table_plan is not None:
+        given = {"--column": column, "--accept": accept, "--shuffle": shuffle, "--round": digits}
+        for option, value in given.items():
+            if value not in (None, (), False):
+                raise click.UsageError(f"a specification says what becomes of each column; leave out {option}.")
+        _release_table(table_plan, plan_file, source, target, record, overwrite, seed, keeper, as_json)
+        return
+    if column is None:
+        context = click.get_current_context()
+        missing = next(param for param in context.command.params if param.name == "column")
+        raise click.MissingParameter(ctx=context, param=missing)
     plan = load_plan(plan_file)
     with stoppable(), shown() as progress:
         done = release_file(
@@ -81,13 +102,8 @@ def command(
             ledger=keeper,
             progress=progress,
         )
-    card = str(card_path(done.table))
-    IN_PLACE.extend([str(done.table), card, *([] if record is None else [record])])
-    warned = []
-    if seed is not None:
-        warned.append("Made with a test seed, which anyone can guess: not for publication.")
-    elif (plan.randomised or shuffle or plan.release_mode.random) and record is None:
-        warned.append("No --record was kept: another release of this column would draw anew, and two can be averaged.")
+    card = _in_place(done, record)
+    notes = _warned(seed, record, drawn=plan.randomised or shuffle or plan.release_mode.random)
     if as_json:
         echo_json(
             {
@@ -101,19 +117,118 @@ def command(
                 "distortion": plan.distortion,
                 "shuffled": shuffle,
                 "accepted": [leak["name"] for leak in done.card["accepted_leaks"]],
-                "notes": [*done.notes, *warned],
-                **({} if keeper is None else {"ledger": keeper.to_json()}),
+                "notes": [*done.notes, *notes],
+                **_entered(keeper),
             }
         )
         return
+    _say(done, card, record, keeper, notes)
+
+
+def _table_plan(path: str) -> TablePlan | None:
+    """The plans of a specification, or of a file of plans; ``None`` for the plan of one column."""
+    if Path(path).suffix.lower() == ".toml":
+        from statveil.specification.planned import plan_specification
+        from statveil.specification.specification import load_specification
+
+        return plan_specification(load_specification(path))
+    try:
+        data = json.loads(read_small(path))
+    except (OSError, ValueError, RecursionError, FileError):
+        return None  # which is said where the plan is read
+    from statveil.specification.planned import FORMAT
+
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        return None
+    from statveil.specification.plans_file import load_table_plan
+
+    return load_table_plan(path)
+
+
+def _release_table(
+    plan: TablePlan,
+    plan_file: str,
+    source: str,
+    target: str,
+    record: str | None,
+    overwrite: bool,
+    seed: int | None,
+    keeper: Keeper | None,
+    as_json: bool,
+) -> None:
+    from statveil.tables.release_table import release_table
+
+    with stoppable(), shown() as progress:
+        done = release_table(
+            plan,
+            source,
+            target,
+            record=record,
+            overwrite=overwrite,
+            seed=seed,
+            protect=[plan_file],
+            ledger=keeper,
+            progress=progress,
+        )
+    card = _in_place(done, record)
+    drawn = plan.specification.shuffle or any(one.randomised or one.release_mode.random for one in plan.plans.values())
+    notes = _warned(seed, record, drawn=drawn)
+    if as_json:
+        columns = done.card["columns"]
+        kept = ("done", "mode", "to", "factor", "expression")
+        echo_json(
+            {
+                "output": str(done.table),
+                "card": card,
+                "record": record,
+                "risk": plan.risk,
+                "risk_kind": plan.risk_kind,
+                "shuffled": plan.specification.shuffle,
+                "columns": {
+                    name: {
+                        **{key: one[key] for key in kept if key in one},
+                        **({"risk": plan.plans[name].risk} if name in plan.plans else {}),
+                    }
+                    for name, one in columns.items()
+                },
+                "notes": [*done.notes, *notes],
+                **_entered(keeper),
+            }
+        )
+        return
+    _say(done, card, record, keeper, notes)
+
+
+def _in_place(done: Release, record: str | None) -> str:
+    """The card's path; what was asked for is done from here on, whatever becomes of what is printed."""
+    from statveil.tables.card import card_path
+
+    card = str(card_path(done.table))
+    IN_PLACE.extend([str(done.table), card, *([] if record is None else [record])])
+    return card
+
+
+def _warned(seed: int | None, record: str | None, *, drawn: bool) -> list[str]:
+    if seed is not None:
+        return ["Made with a test seed, which anyone can guess: not for publication."]
+    if drawn and record is None:
+        return ["No --record was kept: another release of this column would draw anew, and two can be averaged."]
+    return []
+
+
+def _say(done: Release, card: str, record: str | None, keeper: Keeper | None, notes: list[str]) -> None:
     echo(describe(done))
     echo(f"  card    {card} (public: publish it with the table)")
     if record is not None:
         echo(f"  record  {record} (private: keep it, never share it)")
     if keeper is not None:
         echo(f"  ledger  {describe(keeper)}")
-    for note in warned:
+    for note in notes:
         echo(f"  note    {note}")
+
+
+def _entered(keeper: Keeper | None) -> dict[str, Any]:
+    return {} if keeper is None else {"ledger": keeper.to_json()}
 
 
 def _keeper(books: str | None, dataset: str | None, budget: float | None, audience: str | None) -> Keeper | None:

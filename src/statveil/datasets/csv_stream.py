@@ -62,7 +62,7 @@ def _count_records(path: Path, header: Header) -> int:
             line=header.raw.count(b"\n") + 1,
             separator=header.separator.encode(),
             columns=len(header.names),
-            position=0,
+            positions=(0,),
         )
         return sum(len(chunk) for chunk in chunks)
 

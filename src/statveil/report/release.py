@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 
 from statveil.tables.release import Release
 
@@ -10,9 +11,29 @@ __all__ = ["describe_release"]
 
 
 def describe_release(done: Release) -> str:
-    """Mode, guarantee, accepted leaks and notes."""
+    """Mode, guarantee, accepted leaks and notes; of a whole table, what was done with each column."""
+    if "columns" in done.card:
+        return _describe_table(done)
     where = f"{os.fspath(done.table)}: column" if isinstance(done.table, str | os.PathLike) else "Column"
     name = "" if done.card["column"] is None else f" {done.card['column']!r}"
     lines = [f"{where}{name} released, mode {done.card['mode']}.", f"  {done.card['guarantee']['says']}"]
     lines += [f"  accepted leak {leak['name']}: {leak['says']}" for leak in done.card["accepted_leaks"]]
+    return "\n".join([*lines, *(f"  note    {note}" for note in done.notes)])
+
+
+def _describe_table(done: Release) -> str:
+    """What was done with each column, and the risk that all of it has together."""
+    where = f"{os.fspath(done.table)}: table" if isinstance(done.table, str | os.PathLike) else "Table"
+    columns = done.card["columns"]
+    counted = Counter(one["done"] for one in columns.values())
+    lines = [f"{where} released, {', '.join(f'{count} column(s) {what}' for what, count in counted.items())}."]
+    lines.append(f"  {done.card['guarantee']['says']}")
+    for name, one in columns.items():
+        if one["done"] == "hidden":
+            lines.append(f"  {name}: hidden, mode {one['mode']}. {one['guarantee']['says']}")
+            lines += [f"    accepted leak {leak['name']}: {leak['says']}" for leak in one["accepted_leaks"]]
+        elif one["done"] == "linked":
+            lines.append(f"  {name}: moved along with {one['to']}.")
+        elif one["done"] == "derived":
+            lines.append(f"  {name}: derived, {one['expression']}.")
     return "\n".join([*lines, *(f"  note    {note}" for note in done.notes)])

@@ -12,7 +12,7 @@ from typing import Any
 from statveil.problem.tolerance import Relative
 from statveil.specification.treatments import Budget, Derive, Drop, Hide, Keep, Link, Treatment
 
-__all__ = ["content", "toml"]
+__all__ = ["column_toml", "content", "toml"]
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -104,6 +104,11 @@ def toml(data: Mapping[str, Any]) -> str:
     for name, column in data["columns"].items():
         lines += ["", f"[columns.{_key(name)}]", *_pairs(column)]
     return "\n".join(lines) + "\n"
+
+
+def column_toml(name: str, table: Mapping[str, Any]) -> str:
+    """What becomes of one column, as a part of a TOML text."""
+    return "\n".join([f"[columns.{_key(name)}]", *_pairs(table)]) + "\n"
 
 
 def _pairs(table: Mapping[str, Any]) -> list[str]:

@@ -20,11 +20,23 @@ from statveil.rounding import shown_up
 from statveil.small_file import read_small
 from statveil.tables.verification import LEAKS, blind_spots
 
-__all__ = ["FORMAT", "VERSION", "card_path", "check_card", "make_card", "plan_of", "read_card"]
+__all__ = [
+    "FORMAT",
+    "TABLE_VERSION",
+    "VERSION",
+    "card_path",
+    "check_card",
+    "make_card",
+    "plan_of",
+    "read_card",
+    "used_versions",
+]
 
 FORMAT = "statveil-card"
 VERSION = 3
 """2 since cards say what was checked and of how many rows, 3 since rows from all over the table are looked at."""
+TABLE_VERSION = 4
+"""Of the cards of whole tables, which earlier versions refuse as too new; those of one column have ``VERSION``."""
 
 
 def card_path(output: Path) -> Path:
@@ -73,7 +85,7 @@ def make_card(
         "shuffled": shuffled,
         "rows": rows,
         "plan": plan.to_json(),
-        "versions": _versions(),
+        "versions": used_versions(),
         "sha256": sha256,
     }
 
@@ -97,9 +109,9 @@ def check_card(data: Any, source: str) -> dict[str, Any]:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise FileError(f"{source} is not a statveil card (no format {FORMAT!r}).")
     version = data.get("version")
-    if not isinstance(version, int) or not 1 <= version <= VERSION:
+    if not isinstance(version, int) or not 1 <= version <= TABLE_VERSION:
         raise FileError(
-            f"{source} has card version {version!r}; this statveil reads up to {VERSION}. Upgrade statveil."
+            f"{source} has card version {version!r}; this statveil reads up to {TABLE_VERSION}. Upgrade statveil."
         )
     return data
 
@@ -266,7 +278,8 @@ def _own_version() -> str:
     return version("statveil")
 
 
-def _versions() -> dict[str, str]:
+def used_versions() -> dict[str, str]:
+    """Versions of what made a card."""
     import numpy
     import polars
 

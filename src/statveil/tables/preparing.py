@@ -34,7 +34,7 @@ from statveil.tables.structure.order_search import Order
 from statveil.tables.structure.telling import MOST_COLUMNS, Copies
 from statveil.tables.verification import Verifier, bounds_of, check_accepted, refuse_undeclared
 
-__all__ = ["Prepared", "column_labels", "count_categories", "new_seed", "prepare", "valid_digits"]
+__all__ = ["Prepared", "column_labels", "count_categories", "new_seed", "prepare", "unnamed", "valid_digits"]
 
 _LEAST_WINDOW = 10
 """Values of a statistic that a guess's window must hold for the stated risk to be right within a tenth."""
@@ -108,7 +108,7 @@ def prepare(
     copies = Copies(categories=labels is not None, values_show=mode.structure_shows) if looked else None
 
     def pass_beside() -> Beside:
-        return iter(()) if beside is None else _unnamed(beside(labels))
+        return iter(()) if beside is None else unnamed(beside(labels))
 
     blocks = FirstBeside(lambda: read(labels), pass_beside, copies)
     order = Order(categories=labels is not None)
@@ -278,7 +278,7 @@ def _check_not_an_atom(plan: Plan, column: str, statistic: float, accepted: Coll
         )
 
 
-def _unnamed(rows: Beside) -> Beside:
+def unnamed(rows: Beside) -> Beside:
     """The other columns without their own names: the engine takes one such as ``^a.*$`` for a pattern."""
     for values, others in rows:
         yield values, {name: other.alias("") for name, other in others.items()}

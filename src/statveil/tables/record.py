@@ -15,12 +15,24 @@ from typing import Any
 from statveil.errors import FileError, cannot
 from statveil.planning import Plan
 from statveil.small_file import read_small
+from statveil.specification.planned import TablePlan
 from statveil.tables.preparing import Prepared
 from statveil.tables.source import Source
 
-__all__ = ["Lent", "hash_column", "lent_by", "make_record", "plan_hash", "recorded"]
+__all__ = [
+    "Lent",
+    "hash_column",
+    "lent_by",
+    "make_record",
+    "plan_hash",
+    "recorded",
+    "table_lent_by",
+    "table_record",
+]
 
 FORMAT = "statveil-record"
+TABLE_VERSION = 2
+"""Of records of whole tables; those of one column have version 1."""
 _OWN_HASH = "record_sha256"
 
 
@@ -87,18 +99,14 @@ def shuffled_by(record: Any, plan: Plan) -> int | None:
     return _seed(record) if record.get("shuffled") else None
 
 
-def recorded(path: Path, *, column: str, sha256: str, shuffled: bool = False) -> Lent | None:
-    """What the record at ``path`` lends; ``None`` where there is no file yet."""
+def recorded(path: Path) -> Any:
+    """The record at ``path``; ``None`` where there is no file yet."""
     try:
         if not path.exists():
             return None
     except OSError as error:
         raise cannot(f"read {path}", error) from None
-    data = read_record(path)
-    try:
-        return lent_by(data, column=column, sha256=sha256, shuffled=shuffled)
-    except FileError as error:
-        raise FileError(f"{path}: {error}") from None
+    return read_record(path)
 
 
 def lent_by(record: Any, *, column: Any, sha256: str, shuffled: bool = False) -> Lent | None:
@@ -115,6 +123,12 @@ def lent_by(record: Any, *, column: Any, sha256: str, shuffled: bool = False) ->
             "this is the record of another release, of another column; every column has a record of its own. Name "
             "that of this column, or a new file."
         )
+    _check_same(record, sha256=sha256, shuffled=shuffled)
+    return None if record.get("test_seed") else Lent(seed=_seed(record), releases=_releases(record))
+
+
+def _check_same(record: dict[str, Any], *, sha256: str, shuffled: bool) -> None:
+    """An error unless the record is of the same rows, in the same order."""
     if record.get("input_sha256") != sha256:
         raise FileError(
             "this is the record of another release: the table is not the one that it was made for, or has changed "
@@ -126,7 +140,6 @@ def lent_by(record: Any, *, column: Any, sha256: str, shuffled: bool = False) ->
             "this is the record of a release with its rows in another order (shuffled, or not): both together would "
             "tell the order again. Release as before, or name another record."
         )
-    return None if record.get("test_seed") else Lent(seed=_seed(record), releases=_releases(record))
 
 
 def _releases(record: dict[str, Any]) -> tuple[dict[str, Any], ...]:
@@ -148,6 +161,45 @@ def _seed(record: dict[str, Any]) -> int:
     if not isinstance(text, str) or not re.fullmatch(r"[0-9a-f]{1,32}", text):
         raise FileError("the record is damaged: it has no seed. Remove it if it is not needed.")
     return int(text, 16)
+
+
+def table_record(
+    plan: TablePlan, *, seed: int, test_seed: bool, sha256: str, columns: dict[str, Any], lent: Lent | None = None
+) -> dict[str, Any]:
+    """The record of a whole table as a JSON object; ``columns`` has what each hidden and linked one needs."""
+    this = {"plan_sha256": table_plan_hash(plan)}
+    earlier = [] if lent is None or lent.seed != seed else [*lent.releases]
+    known = any(release["plan_sha256"] == this["plan_sha256"] for release in earlier)
+    facts = {
+        "format": FORMAT,
+        "version": TABLE_VERSION,
+        "says": "PRIVATE: holds the true statistics and the secret seeds. Keep it; never share it.",
+        "plan_sha256": table_plan_hash(plan),
+        "input_sha256": sha256,
+        "seed": f"{seed:032x}",
+        "test_seed": test_seed,
+        "shuffled": plan.specification.shuffle,
+        "releases": earlier if known else [*earlier, this],
+        "columns": columns,
+    }
+    return {**facts, _OWN_HASH: _own_hash(facts)}
+
+
+def table_plan_hash(plan: TablePlan) -> str:
+    """Which plans a record of a whole table belongs to."""
+    return hashlib.sha256(json.dumps(plan.to_json(), sort_keys=True).encode()).hexdigest()
+
+
+def table_lent_by(record: Any, plan: TablePlan, *, sha256: str) -> Lent | None:
+    """The stream of earlier releases of the same table, under these plans or others: each column has its own of it."""
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise FileError("this is not the record of a release; name another one.")
+    if record.get("version") != TABLE_VERSION:
+        raise FileError(
+            "this is the record of another release, of one column alone; name that of the table, or a new file."
+        )
+    _check_same(record, sha256=sha256, shuffled=plan.specification.shuffle)
+    return None if record.get("test_seed") else Lent(seed=_seed(record), releases=_releases(record))
 
 
 def hash_column(table: Source, column: Any) -> str:

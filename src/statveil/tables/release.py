@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, overload
 
-from statveil.contradictions import refuse_contradictions
 from statveil.errors import FileError, TableError
 from statveil.planning import Plan
+from statveil.specification.planned import TablePlan
 from statveil.spoken import Spoken
-from statveil.tables.card import make_card
 from statveil.tables.frames import open_frame
-from statveil.tables.preparing import prepare
-from statveil.tables.record import hash_column, lent_by, make_record
+from statveil.tables.task import OneColumn, Task
 
 __all__ = ["Release", "release"]
 
@@ -47,7 +45,8 @@ class Release(Spoken):
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"Release(table={type(self.table).__name__}, mode={self.card['mode']!r}, record=<private>)"
+        what = f"mode={self.card['mode']!r}" if "mode" in self.card else f"columns={len(self.card['columns'])}"
+        return f"Release(table={type(self.table).__name__}, {what}, record=<private>)"
 
 
 Place = str | os.PathLike[str]
@@ -55,7 +54,7 @@ Place = str | os.PathLike[str]
 
 @overload
 def release(
-    plan: Plan,
+    plan: Plan | TablePlan,
     table: Place,
     *,
     output: Place,
@@ -70,7 +69,7 @@ def release(
 ) -> Path: ...
 @overload
 def release(
-    plan: Plan,
+    plan: Plan | TablePlan,
     table: Table,
     *,
     column: Any = ...,
@@ -83,7 +82,7 @@ def release(
 ) -> Table: ...
 @overload
 def release(
-    plan: Plan,
+    plan: Plan | TablePlan,
     table: Any,
     *,
     output: Place | None = ...,
@@ -97,7 +96,7 @@ def release(
     details: Literal[True],
 ) -> Release: ...
 def release(
-    plan: Plan,
+    plan: Plan | TablePlan,
     table: Any,
     *,
     output: Place | None = None,
@@ -114,8 +113,9 @@ def release(
 
     Parameters
     ----------
-    plan : Plan
-        Made before, without data.
+    plan : Plan or TablePlan
+        Made before, without data. The plans of a specification (:func:`plan_specification`) say themselves what becomes
+        of each column: ``column``, ``accept``, ``round_digits`` and ``shuffle`` are left out then.
     table : object or path
         A pandas DataFrame or Series, a Polars DataFrame, LazyFrame or Series, a PyArrow Table, a DuckDB relation, a
         NumPy array or a list, or the path of a file, for which :func:`release_file` says more.
@@ -156,30 +156,12 @@ def release(
     >>> sv.release(plan, [61_234, 58_310, 71_001, 66_120])
     [64295, 61371, 74062, 69181]
     """
-    refuse_contradictions(plan)
-    if isinstance(table, str | os.PathLike):
-        from statveil.tables.release_file import release_file  # which needs Release
-
-        if output is None:
-            raise FileError("the table is a file, so say where to write the released one: output=...")
-        done = release_file(
-            plan,
-            table,
-            output,
-            column=column,
-            accept=accept,
-            round_digits=round_digits,
-            seed=seed,
-            record=record,
-            shuffle=shuffle,
-            overwrite=overwrite,
-        )
-    elif output is not None or overwrite:
-        raise TableError("a table in memory is released to a new object; leave out output and overwrite.")
+    task: Task
+    if isinstance(plan, Plan):
+        task = OneColumn(plan=plan, column=column, accept=accept, round_digits=round_digits, seed=seed, shuffle=shuffle)
     else:
-        done = _in_memory(
-            plan, table, column, accept, round_digits, seed, record, shuffle, details or record is not None
-        )
+        task = _whole_table(plan, seed, column=column, accept=accept, round_digits=round_digits, shuffle=shuffle)
+    done = _done(task, table, output, record, overwrite, hashed=details or record is not None)
     if details:
         return done
     for note in done.notes:
@@ -187,50 +169,30 @@ def release(
     return done.table
 
 
-def _in_memory(
-    plan: Plan,
-    table: Any,
-    column: Any,
-    accept: Collection[str],
-    round_digits: int | None,
-    seed: int | None,
-    record: dict[str, Any] | None,
-    shuffle: bool,
-    hashed: bool,
-) -> Release:
+def _whole_table(plan: TablePlan, seed: int | None, **others: Any) -> Task:
+    """The task of a specification, which says itself what becomes of which column."""
+    from statveil.tables.table_task import WholeTable  # not loaded for one column alone
+
+    given = [name for name, value in others.items() if value not in (None, (), False)]
+    if given:
+        raise TableError(f"a specification says what becomes of each column itself; leave out {', '.join(given)}.")
+    return WholeTable(plan=plan, seed=seed)
+
+
+def _done(task: Task, table: Any, output: Place | None, record: Any, overwrite: bool, *, hashed: bool) -> Release:
+    """The release of a table in memory or in a file."""
+    if isinstance(table, str | os.PathLike):
+        from statveil.tables.release_file import release_to  # which needs Release
+
+        if output is None:
+            raise FileError("the table is a file, so say where to write the released one: output=...")
+        return release_to(task, table, output, record=record, overwrite=overwrite)
+    if output is not None or overwrite:
+        raise TableError("a table in memory is released to a new object; leave out output and overwrite.")
     source = open_frame(table)
-    name = source.find(column)
-    label = source.label(name)
-    sha256 = hash_column(source, name) if hashed else ""
-    lent = None if record is None else lent_by(record, column=column, sha256=sha256, shuffled=shuffle)
-    prepared = prepare(
-        plan,
-        lambda labels: source.blocks(name, labels=labels),
-        column=label,
-        type=source.type_of(name),
-        accept=accept,
-        round_digits=round_digits,
-        seed=seed,
-        secret_seed=None if lent is None else lent.seed,
-        beside=lambda labels: source.beside(name, labels=labels),
-        shuffled=shuffle,
-    )
-    prepared.check_rows(plan, label)
-    released = source.released(
-        name,
-        prepared.column_map,
-        labels=prepared.labels,
-        round_digits=round_digits,
-        shuffle=prepared.seed if shuffle else None,
-    )
-    card = make_card(
-        plan,
-        column=None if column is None else label,
-        accepted=prepared.accepted,
-        round_digits=round_digits,
-        test_seed=prepared.test_seed,
-        shuffled=shuffle,
-        rows=prepared.rows,
-    )
-    facts = make_record(plan, prepared, column=column, sha256=sha256, shuffled=shuffle, lent=lent)
-    return Release(table=released, card=card, record=facts, notes=(*source.notes, *prepared.warnings))
+    task.check(source)
+    sha256 = task.hashed(source) if hashed else ""
+    lent = None if record is None else task.recorded(record, sha256=sha256)
+    ready = task.ready(source, sha256=sha256, lent=lent)
+    released = source.released(ready.changes, shuffle=ready.shuffle)
+    return Release(table=released, card=ready.card(None), record=ready.record, notes=(*source.notes, *ready.notes))

@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from statveil.contradictions import refuse_contradictions
 from statveil.errors import FileError, StatveilError, TableError, cannot
 from statveil.planning import Plan
-from statveil.tables.blocks import Array
 from statveil.tables.bookkeeping import Bookkeeper, NoBooks, Written, source_mark
-from statveil.tables.card import card_path, make_card, read_card
+from statveil.tables.card import card_path, read_card
 from statveil.tables.files import open_table
 from statveil.tables.files.opening import check_name, format_of
 from statveil.tables.files.table_file import TableFile
 from statveil.tables.fingerprint import Fingerprint, fingerprint, refuse_change, unchanged
 from statveil.tables.hashing import hash_file
-from statveil.tables.preparing import prepare
 from statveil.tables.publishing import publish, recover, table_in
-from statveil.tables.record import make_record, recorded
+from statveil.tables.record import Lent, recorded
 from statveil.tables.release import Release
-from statveil.tables.structure.group_search import Beside
-from statveil.tables.verify_content import content_checks
+from statveil.tables.task import OneColumn, Task
 from statveil.whole_file import is_special, names_folder, put_whole, write_whole
 from statveil.work_folder import empty, work_folder, work_folder_of
 
-__all__ = ["Stage", "release_file"]
+__all__ = ["Stage", "release_file", "release_to"]
 
 Stage = Callable[[str, int, int | None], None]
 """Called with progress: what is done (reading, writing), rows just done, rows in all where that is known."""
@@ -79,9 +75,41 @@ def release_file(
     progress : callable, optional
         Called with what is done, rows just done, and rows in all where that is known.
     """
-    refuse_contradictions(plan)
+    task = OneColumn(
+        plan=plan,
+        column=None if column is None else str(column),
+        accept=accept,
+        round_digits=round_digits,
+        seed=seed,
+        shuffle=shuffle,
+    )
+    return release_to(
+        task,
+        source,
+        target,
+        record=record,
+        overwrite=overwrite,
+        protect=protect,
+        ledger=ledger,
+        progress=progress,
+    )
+
+
+def release_to(
+    task: Task,
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    record: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    protect: Collection[str | os.PathLike[str]] = (),
+    ledger: Bookkeeper | None = None,
+    progress: Stage = lambda stage, rows, total: None,
+) -> Release:
+    """Write ``target``, the table of ``source`` released as the task says, and its card beside it."""
     books = NoBooks() if ledger is None else ledger
-    books.admit(plan, column=str(column), recorded=record is not None)
+    for column, plan in task.plans.items():
+        books.admit(plan, column=column, recorded=record is not None)
     place, out = Path(source), Path(target)
     if names_folder(target) and not place.is_dir():
         raise FileError(
@@ -100,20 +128,15 @@ def release_file(
             # before anything is refused: what a killed run left beside the record goes too
             keep = None if private is None else held.enter_context(_kept(private))
             _check_target(place, out, overwrite)
-            column = table.find(column)
+            task.check(table)
             return _release(
-                plan,
+                task,
                 table,
                 out,
                 folder=folder,
                 private=private,
                 keep=keep,
                 before=before,
-                column=column,
-                accept=accept,
-                round_digits=round_digits,
-                seed=seed,
-                shuffle=shuffle,
                 overwrite=overwrite,
                 books=books,
                 progress=progress,
@@ -123,7 +146,7 @@ def release_file(
 
 
 def _release(
-    plan: Plan,
+    task: Task,
     table: TableFile,
     out: Path,
     *,
@@ -131,11 +154,6 @@ def _release(
     private: Path | None,
     keep: Callable[[bytes], None] | None,
     before: Fingerprint,
-    column: str,
-    accept: Collection[str],
-    round_digits: int | None,
-    seed: int | None,
-    shuffle: bool,
     overwrite: bool,
     books: Bookkeeper,
     progress: Stage,
@@ -143,75 +161,58 @@ def _release(
     """The release itself, in a work folder that nobody else uses."""
     place = table.path
     sha256 = "" if private is None else hash_file(place)
-    lent = None if private is None else recorded(private, column=column, sha256=sha256, shuffled=shuffle)
-    if lent is not None and seed is not None:
-        raise FileError(
-            f"{private} holds the secret seed of this column, which a test seed would replace; leave out the seed, or "
-            "name another record."
-        )
-
-    def read(labels: Sequence[str] | None) -> Iterator[Array]:
-        return table.blocks(column, labels=labels, progress=lambda rows: progress("reading", rows, table.rows))
-
-    def read_beside(labels: Sequence[str] | None) -> Beside:
-        return table.beside(column, labels=labels, progress=lambda rows: progress("reading", rows, table.rows))
-
+    lent = None if private is None else _recorded(task, private, sha256)
     with unchanged(place, before):
-        prepared = prepare(
-            plan,
-            read,
-            column=column,
-            type=table.type_of(column),
-            accept=accept,
-            round_digits=round_digits,
-            seed=seed,
-            secret_seed=None if lent is None else lent.seed,
-            beside=read_beside,
-            shuffled=shuffle,
-        )
-    prepared.check_rows(plan, column)
+        ready = task.ready(table, sha256=sha256, lent=lent, progress=lambda rows: progress("reading", rows, table.rows))
     rows = table.rows
-    facts = make_record(plan, prepared, column=column, sha256=sha256, shuffled=shuffle, lent=lent)
     if keep is not None:
         # before the table: a table whose seed is lost can never be made again
-        keep(_text(facts))
+        keep(_text(ready.record))
     fresh = table_in(folder, out)
     with unchanged(place, before):
         table.write(
             fresh,
-            column,
-            prepared.column_map,
-            labels=prepared.labels,
-            round_digits=round_digits,
-            shuffle=prepared.seed if shuffle else None,
+            ready.changes,
+            shuffle=ready.shuffle,
             progress=lambda rows: progress("writing", rows, table.rows),
         )
-    card = make_card(
-        plan,
-        column=column,
-        accepted=prepared.accepted,
-        round_digits=round_digits,
-        test_seed=prepared.test_seed,
-        shuffled=shuffle,
-        rows=prepared.rows,
-        sha256=hash_file(fresh),
-    )
-    _check_written(fresh, plan, card, {rows, table.rows})
+    card = ready.card(hash_file(fresh))
+    _check_written(fresh, task, card, {rows, table.rows})
     refuse_change(place, before)
-    known = private is not None and not prepared.test_seed
-    written = Written(
-        plan=plan,
-        column=column,
-        table=fresh,
-        target=out,
-        sha256=card["sha256"],
-        source=source_mark(prepared.seed, sha256) if known else None,
-        accepted=prepared.accepted,
-        shuffled=shuffle,
-    )
-    with books.entered(written):
+    known = private is not None and task.seed is None
+    written = [
+        Written(
+            plan=plan,
+            column=column,
+            table=fresh,
+            target=out,
+            sha256=card["sha256"],
+            source=source_mark(ready.seed, sha256) if known else None,
+            accepted=ready.accepted.get(column, ()),
+            shuffled=ready.shuffle is not None,
+        )
+        for column, plan in task.plans.items()
+    ]
+    with books.entered(*written):
         publish(folder, out, _text(card), replace=overwrite)
-    return Release(table=out, card=card, record=facts, notes=(*table.notes, *prepared.warnings, *books.notes))
+    return Release(table=out, card=card, record=ready.record, notes=(*table.notes, *ready.notes, *books.notes))
+
+
+def _recorded(task: Task, private: Path, sha256: str) -> Lent | None:
+    """What the record of earlier releases of the same lends, where it is there already."""
+    earlier = recorded(private)
+    if earlier is None:
+        return None
+    try:
+        lent = task.recorded(earlier, sha256=sha256)
+    except FileError as error:
+        raise FileError(f"{private}: {error}") from None
+    if lent is not None and task.seed is not None:
+        raise FileError(
+            f"{private} holds the secret seed of this column, which a test seed would replace; leave out the seed, or "
+            "name another record."
+        )
+    return lent
 
 
 @contextmanager
@@ -233,11 +234,11 @@ def _kept(record: Path) -> Iterator[Callable[[bytes], None]]:
         yield keep
 
 
-def _check_written(path: Path, plan: Plan, card: dict[str, Any], rows: set[int | None]) -> None:
+def _check_written(path: Path, task: Task, card: dict[str, Any], rows: set[int | None]) -> None:
     """Nothing is published that would not pass ``verify``, or has other rows than were read."""
     try:
         written = open_table(path)
-        wrong = next((check.says for check in content_checks(written, plan, card) if not check.ok), None)
+        wrong = next((check.says for check in task.checks(written, card) if not check.ok), None)
     except StatveilError as error:
         wrong = str(error).replace(f"{path.parent}{os.sep}", "")
     else:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from typing import Any
 
 import polars as pl
 
 from statveil.errors import ColumnError, unknown_name
 from statveil.tables.blocks import Array
+from statveil.tables.changes import Labels
 from statveil.tables.series import ColumnType
 
-__all__ = ["CATEGORIES", "Progress", "Source", "open_source"]
+__all__ = ["CATEGORIES", "Progress", "Rows", "Source", "open_source"]
 
 Progress = Callable[[int], None]
 """Called with the number of rows just done."""
+
+Rows = dict[Any, Array]
+"""The same rows of several columns, as maps see them."""
 
 CATEGORIES = "plan for categories with --labels"
 """What to do about a column of text."""
@@ -71,27 +75,32 @@ class Source(ABC):
     def numeric_columns(self) -> list[Any]:
         """Columns that hold numbers, as far as that is cheap to tell."""
 
+    def types_of(self, columns: Collection[Any]) -> dict[Any, ColumnType]:
+        """What several columns hold; in one pass where the table has no types."""
+        return {name: self.type_of(name) for name in columns}
+
     @abstractmethod
-    def blocks(
-        self, column: Any, *, labels: Sequence[str] | None = None, progress: Progress | None = None
-    ) -> Iterator[Array]:
-        """The column in row order as blocks of ``BLOCK`` rows, NaN where a value is missing.
+    def together(self, columns: Mapping[Any, Labels], *, progress: Progress | None = None) -> Iterator[Rows]:
+        """Several columns in one pass, in row order as blocks of ``BLOCK`` rows, NaN where a value is missing.
 
         Parameters
         ----------
-        column : str
-            Name of the column.
-        labels : sequence of str, optional
-            The plan's categories; the blocks then hold the number of each row's category.
+        columns : mapping
+            Names of the columns, each with ``None`` for numbers, or with the plan's categories: the blocks then hold
+            the number of each row's category.
         progress : callable, optional
             Called with the number of rows of each block.
         """
 
+    def blocks(self, column: Any, *, labels: Labels = None, progress: Progress | None = None) -> Iterator[Array]:
+        """One column as :meth:`together` gives it."""
+        return (rows[column] for rows in self.together({column: labels}, progress=progress))
+
     @abstractmethod
     def beside(
-        self, column: Any, *, labels: Sequence[str] | None = None, progress: Progress | None = None
-    ) -> Iterator[tuple[Array, Mapping[str, pl.Series]]]:
-        """The column as :meth:`blocks` gives it, in pieces of any length, with the same rows of all other columns.
+        self, columns: Mapping[Any, Labels], *, progress: Progress | None = None
+    ) -> Iterator[tuple[Rows, Mapping[str, pl.Series]]]:
+        """The columns as :meth:`together` gives them, in pieces of any length, with the same rows of all others.
 
         The others are only looked at: in their own types, or as text. A pass to the end counts the rows, as one of
         :meth:`blocks` does, since a release measures the column in either.

@@ -91,10 +91,12 @@ def check_accepted(names: Collection[str]) -> tuple[str, ...]:
 class Verifier:
     """Watches a column block by block, then says whether it may be released."""
 
-    def __init__(self, plan: Plan, *, bits: int) -> None:
+    def __init__(self, plan: Plan, *, bits: int, factor: float | None = None) -> None:
+        """``factor`` is for a column that moves along: how many of its units one of the plan's column is."""
         self.plan, self.bits = plan, bits
-        self.known = plan.problem.known
-        self.low, self.high = bounds_of(plan.problem)
+        self.known = plan.problem.known if factor is None else _times(plan.problem.known, factor)
+        self.low, self.high = sorted(bound * (1.0 if factor is None else factor) for bound in bounds_of(plan.problem))
+        self._factor = factor
         self.sampler = Sampler()
         self.offset: float | None = None
         """The place of the lattice relative to 0, once what was declared has been checked."""
@@ -168,7 +170,7 @@ class Verifier:
         found = find_step(sample, bits=precision(sample, self.bits, ()))
         return [finding for finding in found if not _declared(finding, known, ())]
 
-    def undeclared(self, params: dict[str, float], found: list[Finding] | None = None) -> list[Finding]:
+    def undeclared(self, params: dict[str, float] | None, found: list[Finding] | None = None) -> list[Finding]:
         """What would show in the release and was not declared; ``found`` is the sample's structure if it is known."""
         mode, family = self.plan.release_mode, self.plan.problem.family
         if not mode.structure_shows:  # what is released depends on nothing but the order of the rows
@@ -178,9 +180,11 @@ class Verifier:
         found = [finding for finding in found if finding.name not in mode.harmless and not _hidden(finding, mode)]
         if mode.of_family:
             shape = [finding for finding in found if not _declared(finding, Structure(step=1.0), ())]
+            assert params is not None
             shape += find_misfit(self.sampler.values, lambda counts: family.pmf(counts, params))
             return self._without_secret(shape, params)
         bound = mode.fixed_point(self.plan.problem)
+        bound = bound if bound is None or self._factor is None else self._factor * bound
         fixed = (*self.known.fixed_points, *(() if bound is None else (bound,)))
         found = [finding for finding in found if not _declared(finding, self.known, fixed)]
         found = self._without_secret(found, params)
@@ -201,8 +205,10 @@ class Verifier:
         )
         return [Finding(name="shape", values=(), flag="", says=says)]
 
-    def _without_secret(self, found: list[Finding], params: dict[str, float]) -> list[Finding]:
+    def _without_secret(self, found: list[Finding], params: dict[str, float] | None) -> list[Finding]:
         """The findings, where one would print a value as close to the secret as a hit, without that value."""
+        if params is None:
+            return found
         secret = float(self.plan.problem.secret_of(params))
         return name_filled(found, (secret,), self.plan.problem.within(secret))
 
@@ -405,6 +411,18 @@ def _merged(known: Structure, flags: list[str]) -> str:
     plain = [f"{name}={plain_number(value)}" for name, value in parts.items() if value is not None]
     return ",".join(
         [*plain, *(f"{name}={'/'.join(map(plain_number, values))}" for name, values in lists.items() if values)]
+    )
+
+
+def _times(known: Structure, factor: float) -> Structure:
+    """What is known of a column that is so many times another."""
+    low, high = (known.minimum, known.maximum) if factor > 0 else (known.maximum, known.minimum)
+    return Structure(
+        minimum=None if low is None else factor * low,
+        maximum=None if high is None else factor * high,
+        step=None if known.step is None else abs(factor) * known.step,
+        atoms=tuple(factor * atom for atom in known.atoms),
+        heaps=tuple(abs(factor) * heap for heap in known.heaps),
     )
 
 

@@ -11,13 +11,16 @@ from typing import Any
 from statveil.contradictions import contradictions
 from statveil.errors import FileError, StatveilError, TableError, cannot
 from statveil.planning import Plan
+from statveil.specification.planned import TablePlan
 from statveil.spoken import Spoken
 from statveil.tables.card import VERSION, card_path, check_card, make_card, plan_of, read_card
 from statveil.tables.hashing import hash_file
 from statveil.tables.preparing import valid_digits
 from statveil.tables.publishing import interrupted
-from statveil.tables.source import open_source
+from statveil.tables.source import Source, open_source
+from statveil.tables.table_card import is_table_card, table_plan_of
 from statveil.tables.verify_content import Check, content_checks
+from statveil.tables.verify_table import table_card_check, table_checks
 
 __all__ = ["Check", "Verified", "verify", "verify_file"]
 
@@ -59,8 +62,8 @@ def verify(table: Any, card: dict[str, Any] | None = None) -> Verified:
         return _of_file(Path(table), card, str(table))
     if card is None:
         raise TableError("a table in memory has no card beside it; give the card of its release: card=...")
-    plan = plan_of(check_card(card, "the card"), "the card")
-    return Verified(checks=(_card(card, plan), *_content(table, plan, card)))
+    stated = _Stated.on(check_card(card, "the card"), "the card")
+    return Verified(checks=(stated.check(), *_content(table, stated)))
 
 
 def verify_file(path: str | os.PathLike[str]) -> Verified:
@@ -78,7 +81,7 @@ def _of_file(place: Path, card: dict[str, Any] | None, name: str) -> Verified:
         raise FileError(f"cannot read {place}: No such file or directory.{stopped}")
     beside = card_path(place).name if card is None else "the card"
     card = read_card(place) if card is None else check_card(card, beside)
-    plan = plan_of(card, beside)
+    stated = _Stated.on(card, beside)
     same = hash_file(place) == card.get("sha256")
     checks = [
         Check(
@@ -90,15 +93,36 @@ def _of_file(place: Path, card: dict[str, Any] | None, name: str) -> Verified:
             + (f" {_STOPPED}" if interrupted(place) else ""),
         )
     ]
-    checks.append(_card(card, plan))
+    checks.append(stated.check())
     if same:  # a damaged file can upset the engine, and the answer is known
-        checks += _content(place, plan, card)
+        checks += _content(place, stated)
     return Verified(checks=tuple(checks), table=name)
 
 
-def _content(table: Any, plan: Plan, card: dict[str, Any]) -> Iterator[Check]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stated:
+    """A card with its plan, or that of a whole table with its plans."""
+
+    card: dict[str, Any]
+    plan: Plan | TablePlan
+
+    @classmethod
+    def on(cls, card: dict[str, Any], source: str) -> _Stated:
+        return cls(card=card, plan=table_plan_of(card, source) if is_table_card(card) else plan_of(card, source))
+
+    def check(self) -> Check:
+        """The card against its own plan."""
+        return _card(self.card, self.plan) if isinstance(self.plan, Plan) else table_card_check(self.card, self.plan)
+
+    def checks(self, table: Source) -> Iterator[Check]:
+        """The table against the card."""
+        own = content_checks if isinstance(self.plan, Plan) else table_checks
+        return own(table, self.plan, self.card)  # type: ignore[arg-type]
+
+
+def _content(table: Any, stated: _Stated) -> Iterator[Check]:
     try:
-        yield from content_checks(open_source(table), plan, card)
+        yield from stated.checks(open_source(table))
     except StatveilError as error:
         yield Check(name="column", ok=False, says=str(error))
 

@@ -23,7 +23,11 @@ from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 from statveil.problem.secrets.fraction import Fraction
 from statveil.problem.secrets.mean import Mean
-from statveil.tables.blocks import BLOCK
+from statveil.tables.blocks import BLOCK, Array
+from statveil.tables.changes import Changes, Derived, Replacement
+from statveil.tables.files import TableFile
+from statveil.tables.frames import Frame
+from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.release import Release, release
 from statveil.tables.released import read_rows
 from statveil.tables.series import column_type
@@ -47,7 +51,8 @@ def check_source(make: Callable[[pl.DataFrame], Any], *, read: Read | None = Non
 
     What the source says of the table is held against the table: names, types, whole columns, blocks of rows, all other
     columns beside one, in two passes. Each column is released under a plan, and what comes out must have the rows of
-    the same release of a Polars frame, one of them shuffled; the original must be left as it was. Floats are compared
+    the same release of a Polars frame, one of them shuffled; the original must be left as it was. Then several columns
+    are changed at once: moved, worked out of others, added and left out. Floats are compared
     to 14 digits of the largest, as some formats do not keep more.
 
     Parameters
@@ -64,6 +69,7 @@ def check_source(make: Callable[[pl.DataFrame], Any], *, read: Read | None = Non
     for name, found in _plans().items():
         _check_released(native, table, name, found, read)
         _check_rows(_as_frame(open_source(native), table, _KEPT), table, _KEPT)
+    _check_several(native, table, read)
 
 
 @cache
@@ -118,7 +124,7 @@ def _check_blocks(source: Source, table: pl.DataFrame, name: str, labels: tuple[
 
 
 def _check_beside(source: Source, table: pl.DataFrame, name: str, labels: tuple[str, ...] | None) -> None:
-    pieces = list(source.beside(name, labels=labels))
+    pieces = [(rows[name], others) for rows, others in source.beside({name: labels})]
     values = np.concatenate([rows for rows, _ in pieces])
     _check_series(pl.Series(name, values), pl.Series(name, read_rows(table[name], labels)), "beside:")
     same(source.rows == _ROWS, f"beside: rows is {source.rows} after the pass instead of {_ROWS}")
@@ -167,6 +173,40 @@ def _release(found: Plan, native: Any, name: str, output: Path | None) -> Releas
         overwrite=output is not None,
         details=True,
     )
+
+
+class _Moved(ColumnMap):
+    """Every row one further."""
+
+    def block(self, values: Array, index: int) -> Array:
+        return values + 1.0
+
+    def coefficients(self) -> dict[str, Any]:
+        return {}
+
+
+def _check_several(native: Any, table: pl.DataFrame, read: Read | None) -> None:
+    """One column moved, one worked out of it in the place of another, one new, and one left out, in one pass."""
+    twice = Derived(needs=("size",), kind="float", rows=lambda columns: columns["size"] * 2.0)
+    changes = Changes(
+        replaced={"size": Replacement(column_map=_Moved())},
+        dropped=("place",),
+        derived={"count": twice, "twice": twice},
+    )
+    moved = table["size"] + 1.0
+    wanted = pl.DataFrame({"size": moved, "count": moved * 2.0, "twice": moved * 2.0})
+    when, source = "several columns changed:", open_source(native)
+    for _ in source.together({"size": None}):  # as a release does, before it writes
+        pass
+    with tempfile.TemporaryDirectory() as folder:
+        if isinstance(source, TableFile):
+            after: Any = Path(folder) / f"released{''.join(source.path.suffixes)}"
+            source.write(after, changes)
+        else:
+            assert isinstance(source, Frame)
+            after = source.released(changes)
+        _check_rows(_as_frame(open_source(after), wanted, when) if read is None else read(after), wanted, when)
+    _check_rows(_as_frame(open_source(native), table, _KEPT), table, _KEPT)
 
 
 # --- comparing ----------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, groupby
 from pathlib import Path
@@ -15,15 +15,15 @@ from polars.exceptions import PanicException, PolarsError
 from polars.io.plugins import register_io_source
 
 from statveil.errors import FileError
-from statveil.tables.blocks import BLOCK, Array, in_blocks
+from statveil.tables.blocks import BLOCK, in_blocks
+from statveil.tables.changes import Changes, Labels
 from statveil.tables.files.failures import cannot_read, cannot_write
 from statveil.tables.files.table_file import TableFile
-from statveil.tables.maps.column_map import ColumnMap
-from statveil.tables.released import read_rows, released_rows
-from statveil.tables.released_type import DIGITS, released_dtype
+from statveil.tables.released import changed_frame, fresh_columns, read_rows, released_schema
+from statveil.tables.released_type import DIGITS
 from statveil.tables.series import ColumnType, column_type
 from statveil.tables.shuffling import Keys, keys_of, shuffled_frames
-from statveil.tables.source import CATEGORIES, Progress
+from statveil.tables.source import CATEGORIES, Progress, Rows
 
 __all__ = ["ColumnarFile", "ColumnarParts"]
 
@@ -46,57 +46,51 @@ class ColumnarParts(TableFile):
     def _targets(self, target: Path) -> Sequence[Path]:
         """Where each file is written."""
 
-    def blocks(
-        self, column: str, *, labels: Sequence[str] | None = None, progress: Progress | None = None
-    ) -> Iterator[Array]:
-        self._check(column, labels)
-        return self._blocks(column, labels, progress)
+    def together(self, columns: Mapping[str, Labels], *, progress: Progress | None = None) -> Iterator[Rows]:
+        self._check(columns)
+        return self._together(columns, progress)
 
-    def _blocks(self, column: str, labels: Sequence[str] | None, progress: Progress | None) -> Iterator[Array]:
-        for pieces in map(_merged, in_blocks(self._batches(column))):
-            rows = [read_rows(batch.to_series(), labels) for _, batch in pieces]
-            block = rows[0] if len(rows) == 1 else np.concatenate(rows)
+    def _together(self, columns: Mapping[str, Labels], progress: Progress | None) -> Iterator[Rows]:
+        for pieces in map(_merged, in_blocks(self._batches([*columns]))):
+            parts = [_rows(batch, columns) for _, batch in pieces]
+            block = (
+                parts[0] if len(parts) == 1 else {name: np.concatenate([p[name] for p in parts]) for name in columns}
+            )
             yield block
             if progress:
-                progress(len(block))
+                progress(sum(len(batch) for _, batch in pieces))
 
     def beside(
-        self, column: str, *, labels: Sequence[str] | None = None, progress: Progress | None = None
-    ) -> Iterator[tuple[Array, Mapping[str, pl.Series]]]:
-        self._check(column, labels)
+        self, columns: Mapping[str, Labels], *, progress: Progress | None = None
+    ) -> Iterator[tuple[Rows, Mapping[str, pl.Series]]]:
+        self._check(columns)
         several = len(self._parts()) > 1
         for part, batch in self._batches(None):
-            others = {one.name: one for one in batch.get_columns() if one.name != column}
+            others = {one.name: one for one in batch.get_columns() if one.name not in columns}
             if several:  # which file a row lies in is known as well
                 others[_FILE] = pl.Series(np.full(len(batch), part))
-            yield read_rows(batch.get_column(column), labels), others
+            yield _rows(batch, columns), others
             if progress:
                 progress(len(batch))
 
     def write(
-        self,
-        target: Path,
-        column: str,
-        column_map: ColumnMap,
-        *,
-        labels: Sequence[str] | None = None,
-        round_digits: int | None = None,
-        shuffle: int | None = None,
-        progress: Progress | None = None,
+        self, target: Path, changes: Changes, *, shuffle: int | None = None, progress: Progress | None = None
     ) -> None:
-        self._check(column, labels)
+        self._check(changes.labels)
 
         def released() -> Generator[tuple[int, pl.DataFrame, Keys | None], None, None]:
             for index, pieces in enumerate(map(_merged, in_blocks(self._batches(None)))):
-                originals = [batch.get_column(column) for _, batch in pieces]
-                fresh = released_rows(originals, column_map, index, labels=labels, round_digits=round_digits)
-                rows = sum(len(series) for series in fresh)
+                fresh = fresh_columns([_Columns(batch) for _, batch in pieces], changes, index)
+                rows = sum(len(batch) for _, batch in pieces)
                 keys = None if shuffle is None else keys_of(shuffle, index, rows)
                 start = 0
-                for (part, batch), series in zip(pieces, fresh, strict=True):
-                    stop = start + len(series)
-                    released_batch = batch.replace_column(batch.get_column_index(column), series)
-                    yield part, released_batch, None if keys is None else keys[start:stop]
+                for (part, batch), columns in zip(pieces, fresh, strict=True):
+                    stop = start + len(batch)
+                    yield (
+                        part,
+                        changed_frame(batch, columns, changes.dropped),
+                        None if keys is None else keys[start:stop],
+                    )
                     start = stop
                 if progress:
                     progress(rows)
@@ -109,27 +103,28 @@ class ColumnarParts(TableFile):
             for number, (part, path) in enumerate(zip(parts, targets, strict=True)):
                 if following is not None and following[0] == number:
                     rows = _in_order(((frame, keys) for _, frame, keys in following[1]), part.rows or 0)
-                    part._sink_rows(rows, path, column, column_map.whole, labels)
+                    part._sink_rows(rows, path, changes)
                     following = next(by_part, None)
                 else:  # a file without rows keeps its place and its columns
-                    part._sink_rows(iter(()), path, column, column_map.whole, labels)
+                    part._sink_rows(iter(()), path, changes)
         finally:
             with suppress(ValueError):  # a thread of the engine may still be in it after an error
                 frames.close()
 
     def column(self, name: str) -> pl.Series:
-        return pl.concat([batch.to_series() for _, batch in self._batches(name)])
+        return pl.concat([batch.to_series() for _, batch in self._batches([name])])
 
-    def _check(self, column: str, labels: Sequence[str] | None) -> None:
-        """An error unless the column is there and of a usable kind."""
-        self.type_of(column)
-        if labels is None:
-            self.check_numbers(column, CATEGORIES)
+    def _check(self, columns: Mapping[str, Labels]) -> None:
+        """An error unless the columns are there and of a usable kind."""
+        for column, labels in columns.items():
+            self.type_of(column)
+            if labels is None:
+                self.check_numbers(column, CATEGORIES)
 
-    def _batches(self, column: str | None) -> Iterator[tuple[int, pl.DataFrame]]:
-        """Batches of rows of all files in order, each with its file's number; all columns unless one is named."""
+    def _batches(self, columns: Collection[str] | None) -> Iterator[tuple[int, pl.DataFrame]]:
+        """Batches of rows of all files in order, each with its file's number; all columns unless some are named."""
         return chain.from_iterable(
-            ((number, batch) for batch in part._read(column)) for number, part in enumerate(self._parts())
+            ((number, batch) for batch in part._read(columns)) for number, part in enumerate(self._parts())
         )
 
 
@@ -177,10 +172,11 @@ class ColumnarFile(ColumnarParts):
     def numeric_columns(self) -> list[str]:
         return [name for name, dtype in self.schema.items() if column_type(dtype).numeric]
 
-    def _read(self, column: str | None) -> Iterator[pl.DataFrame]:
+    def _read(self, columns: Collection[str] | None) -> Iterator[pl.DataFrame]:
         """Batches of rows in order."""
         # by number: a name such as "*" or "^a.*$" would be taken for a pattern
-        scan = self._scan() if column is None else self._scan().select(pl.nth(self.position(column)))
+        chosen = [] if columns is None else [pl.nth(self.position(name)) for name in columns]
+        scan = self._scan() if columns is None else self._scan().select(chosen)
         rows = 0
         try:
             for batch in scan.collect_batches(maintain_order=True, chunk_size=BLOCK, engine="streaming"):
@@ -194,12 +190,9 @@ class ColumnarFile(ColumnarParts):
                 "damaged. Write it again with the program that made it."
             )
 
-    def _sink_rows(
-        self, frames: Iterator[pl.DataFrame], target: Path, column: str, whole: bool, labels: Sequence[str] | None
-    ) -> None:
+    def _sink_rows(self, frames: Iterator[pl.DataFrame], target: Path, changes: Changes) -> None:
         """Write the frames; what fails in producing them comes out as it was raised."""
-        schema = dict(self.schema)
-        schema[column] = released_dtype(self.schema[column], whole=whole, labels=labels)
+        schema = released_schema(self.schema, changes)
         raised: list[BaseException] = []
 
         def source(*_: object) -> Iterator[pl.DataFrame]:
@@ -219,6 +212,27 @@ class ColumnarFile(ColumnarParts):
             if isinstance(error, _ENGINE_FAILURES):
                 raise cannot_write(target, error) from None
             raise
+
+
+class _Columns(Mapping[str, pl.Series]):
+    """The columns of a batch by name."""
+
+    def __init__(self, batch: pl.DataFrame) -> None:
+        self._batch = batch
+
+    def __getitem__(self, name: str) -> pl.Series:
+        return self._batch.get_column(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._batch.columns)
+
+    def __len__(self) -> int:
+        return self._batch.width
+
+
+def _rows(batch: pl.DataFrame, columns: Mapping[str, Labels]) -> Rows:
+    """The columns of a batch as maps see them."""
+    return {name: read_rows(batch.get_column(name), labels) for name, labels in columns.items()}
 
 
 def _in_order(frames: Iterator[tuple[pl.DataFrame, Keys | None]], rows: int) -> Iterator[pl.DataFrame]:

@@ -20,6 +20,7 @@ __all__ = [
     "numbers",
     "numbers_as_text",
     "refuse_beyond_exact",
+    "typed_fields",
 ]
 
 _NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
@@ -180,3 +181,17 @@ def numbers_as_text(released: Array, form: Form, column: str, *, whole: bool) ->
         return [b"%.*f" % (form.decimals, number) for number in (released + 0.0).tolist()]
     shortest: list[bytes] = pl.Series(released).cast(pl.String).cast(pl.Binary).to_list()
     return shortest
+
+
+def typed_fields(text: pl.Series, kind: str) -> pl.Series:
+    """The fields of a column as values of its kind, null where one is missing."""
+    text = text.fill_null("")
+    if kind in ("integer", "float"):
+        return pl.Series(numbers(text)[0]).fill_nan(None)
+    if kind == "boolean":
+        return (
+            text.str.strip_chars()
+            .str.to_lowercase()
+            .replace_strict(["true", "false"], [True, False], default=None, return_dtype=pl.Boolean)
+        )
+    return pl.select(pl.when(~missing_marks(text)).then(text)).to_series()

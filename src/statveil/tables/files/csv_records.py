@@ -1,6 +1,6 @@
-"""Records of a CSV file as they stand in the file, with the place of one field in each of them.
+"""Records of a CSV file as they stand in the file, with the places of some fields in each of them.
 
-The bytes around that field are never taken apart, so whatever the other columns hold is written back as it was read.
+The bytes around these fields are never taken apart, so whatever the other columns hold is written back as it was read.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain, islice
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from statveil.errors import FileError
 from statveil.tables.blocks import BLOCK
 
-__all__ = ["Records", "in_blocks", "read_records", "read_tables"]
+__all__ = ["Edit", "Records", "in_blocks", "read_records"]
 
 CHUNK = 1 << 22
 LONGEST_RECORD = 1 << 26
@@ -35,6 +36,15 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """Bytes that take the place of others, in every record."""
+
+    starts: _Positions
+    ends: _Positions
+    fresh: Sequence[bytes]
+
+
+@dataclass(frozen=True, slots=True)
 class Records:
     """Whole records of the file.
 
@@ -43,7 +53,7 @@ class Records:
     raw : bytes
         The records with their line ends, and blank lines between them.
     starts, ends : array
-        Where the field of each record begins and ends in ``raw``, quotes included.
+        Where the fields that were asked for begin and end in ``raw``, quotes included: a row for each of them.
     stops : array
         Where each record ends, its line end included.
     """
@@ -54,43 +64,58 @@ class Records:
     stops: _Positions
 
     def __len__(self) -> int:
-        return len(self.starts)
+        return len(self.stops)
 
-    def fields(self) -> list[bytes]:
-        """The field of each record, quotes included."""
+    def fields(self, number: int = 0) -> list[bytes]:
+        """One field of each record, quotes included, by its number among those that were asked for."""
         raw = self.raw
-        return [raw[start:end] for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True)]
+        return [
+            raw[start:end] for start, end in zip(self.starts[number].tolist(), self.ends[number].tolist(), strict=True)
+        ]
 
-    def with_fields(self, fresh: list[bytes]) -> bytes:
-        """The records with other fields in the same places."""
+    def edited(self, edits: Sequence[Edit]) -> bytes:
+        """The records with other bytes in some places, which are given from the left to the right."""
         raw, before = self.raw, 0
         out: list[bytes] = []
-        for start, end, field in zip(self.starts.tolist(), self.ends.tolist(), fresh, strict=True):
+        for start, end, field in _by_record(edits):
             out.append(raw[before:start])
             out.append(field)
             before = end
         out.append(raw[before:])
         return b"".join(out)
 
-    def lines(self, fresh: Sequence[bytes], line_end: bytes) -> list[bytes]:
-        """Each record with another field, without blank lines before it; the last one gets the line end it lacks."""
+    def lines(self, edits: Sequence[Edit], line_end: bytes) -> list[bytes]:
+        """Each edited record by itself, without blank lines before it; the last one gets the line end it lacks."""
         raw, out, before = self.raw, [], 0
-        for start, end, stop, field in zip(
-            self.starts.tolist(), self.ends.tolist(), self.stops.tolist(), fresh, strict=True
-        ):
-            # a record never begins with a line end, but for the one of a missing value in a table of one column
-            head = raw[before:start].lstrip(b"\r\n")
-            tail = raw[end:stop]
-            out.append(head + field + (tail if tail.endswith(b"\n") else tail + line_end))
+        places = iter(_by_record(edits))
+        for stop in self.stops.tolist():
+            parts: list[bytes] = []
+            for start, end, field in islice(places, len(edits)):
+                # a record never begins with a line end, but for the one of a missing value in a table of one column
+                parts.append(raw[before:start] if parts else raw[before:start].lstrip(b"\r\n"))
+                parts.append(field)
+                before = end
+            tail = raw[before:stop]
+            out.append(b"".join([*parts, tail if tail.endswith(b"\n") else tail + line_end]))
             before = stop
         return out
 
     def split(self, count: int) -> tuple[Records, Records]:
         """The first ``count`` records, and the rest."""
         border = int(self.stops[count - 1])
-        first = Records(self.raw[:border], self.starts[:count], self.ends[:count], self.stops[:count])
-        rest = (part[count:] - border for part in (self.starts, self.ends, self.stops))
+        first = Records(self.raw[:border], self.starts[:, :count], self.ends[:, :count], self.stops[:count])
+        rest = (part[..., count:] - border for part in (self.starts, self.ends, self.stops))
         return first, Records(self.raw[border:], *rest)
+
+
+def _by_record(edits: Sequence[Edit]) -> Iterable[tuple[int, int, bytes]]:
+    """All edits of the first record, then those of the next one, and so on."""
+    if len(edits) == 1:
+        return zip(edits[0].starts.tolist(), edits[0].ends.tolist(), edits[0].fresh, strict=True)
+    starts = np.stack([edit.starts for edit in edits], axis=1).ravel().tolist()
+    ends = np.stack([edit.ends for edit in edits], axis=1).ravel().tolist()
+    fresh = chain.from_iterable(zip(*(edit.fresh for edit in edits), strict=True))
+    return zip(starts, ends, fresh, strict=True)
 
 
 def in_blocks(chunks: Iterable[Records]) -> Iterator[list[Records]]:
@@ -109,17 +134,9 @@ def in_blocks(chunks: Iterable[Records]) -> Iterator[list[Records]]:
 
 
 def read_records(
-    source: Source, *, name: str, line: int, separator: bytes, columns: int, position: int
-) -> Iterator[Records]:
-    """All records after the header, with the place of the field at ``position``; see :func:`read_tables`."""
-    tables = read_tables(source, name=name, line=line, separator=separator, columns=columns, positions=(position,))
-    return (records for (records,) in tables)
-
-
-def read_tables(
     source: Source, *, name: str, line: int, separator: bytes, columns: int, positions: Sequence[int]
-) -> Iterator[list[Records]]:
-    """All records after the header, once for each of the fields that are asked for.
+) -> Iterator[Records]:
+    """All records after the header, with the places of the fields that are asked for.
 
     Parameters
     ----------
@@ -159,17 +176,17 @@ def read_tables(
                 )
             rest = buffer
             continue
-        tables = [_records(text, marks, columns, position, name, line) for position in positions]
+        records = _records(text, marks, columns, positions, name, line)
         stop = int(marks[-1]) + 1
         line += text.count(b"\n", 0, stop)
         rest = buffer[stop:]
         if lent and not rest:
-            tables = [Records(one.raw[:-1], one.starts, one.ends, one.stops) for one in tables]
-        yield tables
+            records = Records(records.raw[:-1], records.starts, records.ends, records.stops)
+        yield records
 
 
-def _records(text: bytes, marks: _Positions, columns: int, position: int, name: str, line: int) -> Records:
-    """The place of one field in each record, from the places of all separators and line ends."""
+def _records(text: bytes, marks: _Positions, columns: int, positions: Sequence[int], name: str, line: int) -> Records:
+    """The places of some fields in each record, from the places of all separators and line ends."""
     data = np.frombuffer(text, dtype=np.uint8)
     newlines = np.flatnonzero(data[marks] == _NEWLINE)
     counts = np.diff(newlines, prepend=-1)
@@ -187,11 +204,15 @@ def _records(text: bytes, marks: _Positions, columns: int, position: int, name: 
             f"line {at} of {name} has {counts[wrong[0]]} field(s), but the header has "
             f"{columns}. Mend that line; a field that holds the separator must be in quotes."
         )
-    before = newlines - columns + position
-    starts = np.where(before >= 0, marks[np.maximum(before, 0)] + 1, 0)
-    ends = marks[before + 1]
-    if position == columns - 1:  # a line may end with a carriage return as well
-        ends = ends - ((ends > starts) & (data[np.maximum(ends - 1, 0)] == _RETURN))
+    starts = np.empty((len(positions), len(newlines)), dtype=np.int64)
+    ends = np.empty_like(starts)
+    for number, position in enumerate(positions):
+        before = newlines - columns + position
+        starts[number] = np.where(before >= 0, marks[np.maximum(before, 0)] + 1, 0)
+        ends[number] = marks[before + 1]
+        if position == columns - 1:  # a line may end with a carriage return as well
+            end = ends[number]
+            ends[number] = end - ((end > starts[number]) & (data[np.maximum(end - 1, 0)] == _RETURN))
     stop = int(marks[-1]) + 1
     return Records(text[:stop], starts, ends, marks[newlines] + 1)
 

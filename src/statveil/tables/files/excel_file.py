@@ -7,7 +7,7 @@ import os
 import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -18,6 +18,7 @@ import polars as pl
 
 from statveil.errors import ColumnError, FileError, StatveilError
 from statveil.tables.blocks import BLOCK, Array
+from statveil.tables.changes import Changes, Labels, Replacement
 from statveil.tables.files.excel_limits import check_workbook
 from statveil.tables.files.excel_values import (
     ExcelForm,
@@ -30,16 +31,16 @@ from statveil.tables.files.excel_values import (
 )
 from statveil.tables.files.failures import cannot_read, cannot_write
 from statveil.tables.files.table_file import TableFile
-from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.rounding_digits import rounded
 from statveil.tables.series import ColumnType, codes_of, label_values
 from statveil.tables.shuffling import shuffled_order
-from statveil.tables.source import CATEGORIES, Progress
+from statveil.tables.source import CATEGORIES, Progress, Rows
 
 __all__ = ["ExcelFile"]
 
 _GUESS_ROWS = 1000
 _Row = tuple[Any, ...]
+_Written = tuple[Any, Any, str]
 
 
 class ExcelFile(TableFile):
@@ -81,21 +82,31 @@ class ExcelFile(TableFile):
 
     # --- what the columns hold ------------------------------------------------------------------
     def type_of(self, column: str) -> ColumnType:
-        kind = self._form(column).kind
+        kind = self.form_of(column).kind
         name = {"boolean": "true/false", "other": "date or time"}.get(kind, kind)
         return ColumnType(kind=kind, name=name, scale=0 if kind == "integer" else None)
 
-    def _form(self, column: str) -> ExcelForm:
-        """What the cells of the column are, from one pass over them."""
-        position = self.position(column)
-        if column not in self._forms:
-            if self._formulas:
-                self._refuse_formulas_without_value(column, position)
-            form = ExcelForm()
-            for cells in self._cells(position):
-                form.see(cells)
-            self._forms[column] = form
+    def types_of(self, columns: Collection[str]) -> dict[str, ColumnType]:
+        self._look(columns)
+        return {name: self.type_of(name) for name in columns}
+
+    def form_of(self, column: str) -> ExcelForm:
+        """What the cells of the column are."""
+        self._look([column])
         return self._forms[column]
+
+    def _look(self, columns: Collection[str]) -> None:
+        """One pass over all of the columns whose form is not known yet."""
+        places = {name: self.position(name) for name in columns if name not in self._forms}
+        if not places:
+            return
+        for name, position in places.items() if self._formulas else ():
+            self._refuse_formulas_without_value(name, position)
+        forms = {name: ExcelForm() for name in places}
+        for block in self._blocks_of_rows():
+            for form, position in zip(forms.values(), places.values(), strict=True):
+                form.see(row[position] for row in block)
+        self._forms |= forms
 
     def column(self, name: str) -> pl.Series:
         cells = [cell for part in self._cells(self.position(name)) for cell in part]
@@ -122,49 +133,54 @@ class ExcelFile(TableFile):
                     )
 
     # --- reading --------------------------------------------------------------------------------
-    def blocks(
-        self, column: str, *, labels: Sequence[str] | None = None, progress: Progress | None = None
-    ) -> Iterator[Array]:
-        self._check(column, labels)
-        return self._blocks(column, labels, progress)
+    def together(self, columns: Mapping[str, Labels], *, progress: Progress | None = None) -> Iterator[Rows]:
+        self._check(columns)
+        return self._together(columns, progress)
 
-    def _blocks(self, column: str, labels: Sequence[str] | None, progress: Progress | None) -> Iterator[Array]:
+    def _together(self, columns: Mapping[str, Labels], progress: Progress | None) -> Iterator[Rows]:
         done = 0
-        for cells in self._cells(self.position(column)):
-            yield self._values(cells, column, done, labels)
-            done += len(cells)
-            if progress:
-                progress(len(cells))
-        self.rows = done
-
-    def beside(
-        self, column: str, *, labels: Sequence[str] | None = None, progress: Progress | None = None
-    ) -> Iterator[tuple[Array, Mapping[str, pl.Series]]]:
-        self._check(column, labels)
-        position, rows, done, often = self.position(column), self._rows(), 0, Counter(self.names)
-        while block := list(islice(rows, BLOCK)):
-            values = self._values([row[position] for row in block], column, done, labels)
-            others = {
-                name if often[name] == 1 else f"{name} ({place})": as_text([row[place] for row in block])
-                for place, name in enumerate(self.names)
-                if place != position
-            }
-            yield values, others
+        for block in self._blocks_of_rows():
+            yield self._own(block, columns, done)
             done += len(block)
             if progress:
                 progress(len(block))
         self.rows = done
 
-    def _check(self, column: str, labels: Sequence[str] | None) -> None:
-        """An error unless the column can be read as asked."""
-        form = self._form(column)
-        if labels is None and form.first_text is None:
-            self.check_numbers(column, CATEGORIES)
+    def beside(
+        self, columns: Mapping[str, Labels], *, progress: Progress | None = None
+    ) -> Iterator[tuple[Rows, Mapping[str, pl.Series]]]:
+        self._check(columns)
+        places, done, often = {self.position(name) for name in columns}, 0, Counter(self.names)
+        for block in self._blocks_of_rows():
+            others = {
+                name if often[name] == 1 else f"{name} ({place})": as_text([row[place] for row in block])
+                for place, name in enumerate(self.names)
+                if place not in places
+            }
+            yield self._own(block, columns, done), others
+            done += len(block)
+            if progress:
+                progress(len(block))
+        self.rows = done
 
-    def _values(self, cells: Sequence[Any], column: str, done: int, labels: Sequence[str] | None) -> Array:
+    def _check(self, columns: Mapping[str, Labels]) -> None:
+        """An error unless the columns can be read as asked."""
+        self._look([*columns])
+        for column, labels in columns.items():
+            if labels is None and self.form_of(column).first_text is None:
+                self.check_numbers(column, CATEGORIES)
+
+    def _own(self, block: Sequence[_Row], columns: Mapping[str, Labels], done: int) -> Rows:
+        """The same rows of several columns as maps see them."""
+        return {
+            name: self._values([row[self.position(name)] for row in block], name, done, labels)
+            for name, labels in columns.items()
+        }
+
+    def _values(self, cells: Sequence[Any], column: str, done: int, labels: Labels) -> Array:
         """The rows as a map sees them."""
         if labels is not None:
-            form = self._form(column)
+            form = self.form_of(column)
             if form.kind == "integer":
                 refuse_beyond_exact(cells, numbers(cells)[0], column)
             return codes_of(categories(cells, column, labels, form), labels)
@@ -179,8 +195,11 @@ class ExcelFile(TableFile):
 
     def _cells(self, position: int) -> Iterator[list[Any]]:
         """The column's cells in blocks."""
+        return ([row[position] for row in block] for block in self._blocks_of_rows())
+
+    def _blocks_of_rows(self) -> Iterator[list[_Row]]:
         rows = self._rows()
-        while block := [row[position] for row in islice(rows, BLOCK)]:
+        while block := list(islice(rows, BLOCK)):
             yield block
 
     def _rows(self) -> Iterator[_Row]:
@@ -230,19 +249,12 @@ class ExcelFile(TableFile):
 
     # --- writing --------------------------------------------------------------------------------
     def write(
-        self,
-        target: Path,
-        column: str,
-        column_map: ColumnMap,
-        *,
-        labels: Sequence[str] | None = None,
-        round_digits: int | None = None,
-        shuffle: int | None = None,
-        progress: Progress | None = None,
+        self, target: Path, changes: Changes, *, shuffle: int | None = None, progress: Progress | None = None
     ) -> None:
-        self._check(column, labels)
-        rows = self._released(column, column_map, labels, round_digits, progress)
-        number_format = self._form(column).number_format
+        self._check(changes.labels)
+        kept = [place for place, name in enumerate(self.names) if name not in changes.dropped]
+        new = [name for name in changes.derived if name not in self.names]
+        rows = self._released(changes, kept, new, progress)
         if shuffle is not None:  # a sheet has a million rows at most, so they fit into memory
             listed = list(rows)
             rows = (listed[row] for row in shuffled_order(shuffle, len(listed)).tolist())
@@ -250,9 +262,9 @@ class ExcelFile(TableFile):
         sheet = book.create_sheet(self._title)
         try:
             _gather(sheet, target.with_name(target.name + ".sheet"))
-            sheet.append(list(self.names))
+            sheet.append([*(self.names[place] for place in kept), *new])
             for row in rows:
-                sheet.append([written_cell(sheet, cell, value, number_format) for cell, value in row])
+                sheet.append([written_cell(sheet, cell, value, shown) for cell, value, shown in row])
             writer = importlib.import_module("openpyxl.writer.excel").ExcelWriter
             with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
                 writer(book, archive).save()
@@ -263,43 +275,68 @@ class ExcelFile(TableFile):
             raise
 
     def _released(
-        self,
-        column: str,
-        column_map: ColumnMap,
-        labels: Sequence[str] | None,
-        round_digits: int | None,
-        progress: Progress | None,
-    ) -> Iterator[list[tuple[Any, Any]]]:
-        """Rows as pairs of the original cell and the value to write; no cell where the value was released."""
-        position = self.position(column)
-        whole = column_map.whole and self._form(column).kind == "integer"
-        names = [] if labels is None else label_values(labels, self._form(column).dtype).to_list()
-        rows, index, done = self._rows(), 0, 0
-        while block := list(islice(rows, BLOCK)):
-            cells = [row[position] for row in block]
-            before = self._values(cells, column, done, labels)
-            after = column_map.block(before, index)
-            fresh: list[Any] = [None if cell is None else cell.value for cell in cells]
-            if labels is None:
-                after = rounded(after, round_digits)
-                known = np.flatnonzero(np.isfinite(before))
-                for number, value in zip(known.tolist(), released_numbers(after[known], column, whole), strict=True):
-                    fresh[number] = value
-            else:
-                for number in np.flatnonzero(np.isfinite(before)).tolist():  # changed or not, written alike
-                    fresh[number] = names[int(after[number])]
-            for row, value, touched in zip(block, fresh, np.isfinite(before).tolist(), strict=True):
-                yield [
-                    (None if touched else cell, value)
-                    if place == position
-                    else (cell, None if cell is None else cell.value)
-                    for place, cell in enumerate(row)
+        self, changes: Changes, kept: Sequence[int], new: Sequence[str], progress: Progress | None
+    ) -> Iterator[list[_Written]]:
+        """Rows as the original cells, the values to write and their formats; no cell where a value is not its own."""
+        here = [name for name in changes.derived if name not in new]
+        shown = {name: self.form_of(name).number_format for name in (*changes.replaced, *here)}
+        done = 0
+        for index, block in enumerate(self._blocks_of_rows()):
+            columns: dict[int, list[_Written]] = {}
+            for name, change in changes.replaced.items():
+                cells = [row[self.position(name)] for row in block]
+                columns[self.position(name)] = [
+                    (None if touched else cell, value, shown[name])
+                    for cell, (touched, value) in zip(cells, self._fresh(cells, name, change, index, done), strict=True)
                 ]
-            index += 1
+            released = {name: self._read(name, block, columns) for name in changes.read}
+            made = {name: one.to_list() for name, one in changes.worked_out(released).items()}
+            for name in here:
+                columns[self.position(name)] = [(None, value, shown[name]) for value in made[name]]
+            for number, row in enumerate(block):
+                own = [
+                    columns[place][number]
+                    if place in columns
+                    else (row[place], None if row[place] is None else row[place].value, "General")
+                    for place in kept
+                ]
+                yield [*own, *((None, made[name][number], "General") for name in new)]
             done += len(block)
             if progress:
                 progress(len(block))
         self.rows = done
+
+    def _fresh(
+        self, cells: Sequence[Any], name: str, change: Replacement, index: int, done: int
+    ) -> Iterator[tuple[bool, Any]]:
+        """Whether each cell of the column was released, and the value to write."""
+        labels, form = change.labels, self.form_of(name)
+        before = self._values(cells, name, done, labels)
+        after = change.column_map.block(before, index)
+        fresh: list[Any] = [None if cell is None else cell.value for cell in cells]
+        known = np.flatnonzero(np.isfinite(before))
+        if labels is None:
+            after = rounded(after, change.round_digits)
+            whole = change.column_map.whole and form.kind == "integer"
+            for number, value in zip(known.tolist(), released_numbers(after[known], name, whole), strict=True):
+                fresh[number] = value
+        else:
+            names = label_values(labels, form.dtype).to_list()
+            for number in known.tolist():  # changed or not, written alike
+                fresh[number] = names[int(after[number])]
+        return zip(np.isfinite(before).tolist(), fresh, strict=True)
+
+    def _read(self, name: str, block: Sequence[_Row], columns: Mapping[int, list[_Written]]) -> pl.Series:
+        """The released rows of a column as values of its kind, null where one is missing."""
+        position, dtype = self.position(name), self.form_of(name).dtype
+        cells = [row[position] for row in block]
+        if position in columns:
+            written = columns[position]
+            values = [None if cell is not None else value for cell, value, _ in written]
+            return pl.Series(name, values, dtype=pl.Float64() if dtype.is_numeric() else dtype, strict=False)
+        if dtype.is_numeric():
+            return pl.Series(name, numbers(cells)[0]).fill_nan(None)
+        return categories(cells, name, (), self.form_of(name))
 
 
 def _openpyxl() -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import polars as pl
 
+from statveil.tables.changes import Changes
 from statveil.tables.empty_cells import emptied_frame
 from statveil.tables.files.columnar import ColumnarFile
 
@@ -26,14 +27,12 @@ class IpcFile(ColumnarFile):
     def _scan(self) -> pl.LazyFrame:
         return pl.scan_ipc(self.path, glob=False, hive_partitioning=False)
 
-    def _read(self, column: str | None) -> Iterator[pl.DataFrame]:
+    def _read(self, columns: Collection[str] | None) -> Iterator[pl.DataFrame]:
         with _not_mapped():
-            yield from super()._read(column)
+            yield from super()._read(columns)
 
-    def _sink_rows(
-        self, frames: Iterator[pl.DataFrame], target: Path, column: str, whole: bool, labels: Sequence[str] | None
-    ) -> None:
-        super()._sink_rows(map(emptied_frame, frames), target, column, whole, labels)
+    def _sink_rows(self, frames: Iterator[pl.DataFrame], target: Path, changes: Changes) -> None:
+        super()._sink_rows(map(emptied_frame, frames), target, changes)
 
     def _sink(self, frame: pl.LazyFrame, target: Path) -> None:
         # the oldest layout and Feather's own compression: what every reader of such files understands

@@ -1,13 +1,12 @@
-"""What a table file can do beyond every table: write itself with one column replaced."""
+"""What a table file can do beyond every table: write itself with some columns changed."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from statveil.tables.maps.column_map import ColumnMap
+from statveil.tables.changes import Changes
 from statveil.tables.source import Progress, Source
 
 __all__ = ["FORMATS", "TableFile"]
@@ -51,30 +50,16 @@ class TableFile(Source):
 
     @abstractmethod
     def write(
-        self,
-        target: Path,
-        column: str,
-        column_map: ColumnMap,
-        *,
-        labels: Sequence[str] | None = None,
-        round_digits: int | None = None,
-        shuffle: int | None = None,
-        progress: Progress | None = None,
+        self, target: Path, changes: Changes, *, shuffle: int | None = None, progress: Progress | None = None
     ) -> None:
-        """Write the whole table to ``target`` with the column released by the map, and all else as it is.
+        """Write the whole table to ``target`` with the changes, and all else as it is.
 
         Parameters
         ----------
         target : Path
             Where to write; the format is the input's whatever this is called. The caller removes it after an error.
-        column : str
-            Name of the column.
-        column_map : ColumnMap
-            Sees exact blocks with their number, whatever the chunks of the file are.
-        labels : sequence of str, optional
-            The plan's categories, for a column of categories.
-        round_digits : int, optional
-            Decimals of the released numbers.
+        changes : Changes
+            What becomes of which columns; :meth:`Changes.one` for one column alone.
         shuffle : int, optional
             The secret seed that puts all rows in another order; in a folder, those of each file.
         progress : callable, optional

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -105,21 +105,29 @@ class ArrowTable(Frame):
     def read(self, column: Any) -> pl.Series:
         return from_arrow(self.native[column], column)
 
-    def others(self, column: Any) -> Mapping[str, pl.Series]:
+    def others(self, columns: Collection[Any]) -> Mapping[str, pl.Series]:
         names = self.native.column_names
         return {
             f"{name} ({place})" if names.count(name) > 1 else name: _any_series(self.native.column(place))
             for place, name in enumerate(names)
-            if name != column
+            if name not in columns
         }
 
     def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
         return native.take(order)
 
-    def with_series(self, column: Any, released: pl.Series) -> Any:
-        place = self.native.column_names.index(column)
-        field = self.native.schema.field(place)
-        same = released.dtype == self.column(column).dtype
-        fresh = to_arrow(released, self.native.column(place), self.labels, same=same)
-        table = self.native.set_column(place, field.with_type(fresh.type).remove_metadata(), fresh)
-        return table.replace_schema_metadata(None)
+    def with_columns(self, fresh: Mapping[Any, pl.Series], dropped: Collection[Any]) -> Any:
+        table, names = self.native, self.native.column_names
+        for name, released in fresh.items():
+            if name not in names:
+                table = table.append_column(name, released.to_arrow())
+                continue
+            place = names.index(name)
+            field = self.native.schema.field(place)
+            if name in self.labels:
+                same = released.dtype == self.column(name).dtype
+                column = to_arrow(released, self.native.column(place), self.labels[name], same=same)
+            else:
+                column = released.to_arrow()
+            table = table.set_column(place, field.with_type(column.type).remove_metadata(), column)
+        return table.drop_columns([*dropped]).replace_schema_metadata(None)

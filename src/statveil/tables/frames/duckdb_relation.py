@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,8 +39,8 @@ class DuckDBRelation(Frame):
             raise ColumnError(f"column {column!r} has a type that cannot be released; cast it first.") from None
         return series
 
-    def others(self, column: Any) -> Mapping[str, pl.Series]:
-        names = [name for name in self.native.columns if name != column]
+    def others(self, columns: Collection[Any]) -> Mapping[str, pl.Series]:
+        names = [name for name in self.native.columns if name not in columns]
         if not names:
             return {}
         # the types that Polars does not know are looked at as text
@@ -58,19 +58,36 @@ class DuckDBRelation(Frame):
             "ORDER BY s.statveil_place",
         )
 
-    def with_series(self, column: Any, released: pl.Series) -> Any:
-        name = _quoted(column)
-        own = self.native.types[self.native.columns.index(column)]
-        after = f"CAST(r.after AS {own})" if released.dtype == self.column(column).dtype else "r.after"
-        if own.id == "enum" and not set(self.labels or ()) <= set(own.children[0][1]):
-            raise ColumnError(f"column {column!r} is an ENUM without all of the plan's categories; cast it to text.")
+    def with_columns(self, fresh: Mapping[Any, pl.Series], dropped: Collection[Any]) -> Any:
+        columns: dict[str, pl.Series] = {}
+        made, checks = {}, []
+        for number, (name, released) in enumerate(fresh.items()):
+            columns[f"after{number}"] = released
+            made[name] = f"r.after{number}"
+            if name not in self.labels:
+                continue
+            own = self.native.types[self.native.columns.index(name)]
+            if released.dtype == self.column(name).dtype:
+                made[name] = f"CAST(r.after{number} AS {own})"
+            if own.id == "enum" and not set(self.labels[name] or ()) <= set(own.children[0][1]):
+                raise ColumnError(f"column {name!r} is an ENUM without all of the plan's categories; cast it to text.")
+            columns[f"before{number}"] = self.column(name)
+            checks.append(f"statveil_original.{_quoted(name)} IS NOT DISTINCT FROM r.before{number}")
+        own_row = " AND ".join(checks)
+        for name, value in made.items():  # a value is given only to the row that it was made of
+            made[name] = (
+                f"CASE WHEN {own_row} THEN {value} "
+                "ELSE error('the rows came in another order; sort the relation first') END"
+            )
+        replaced = [f"{made[name]} AS {_quoted(name)}" for name in made if name in self.native.columns]
+        new = [f"{made[name]} AS {_quoted(name)}" for name in made if name not in self.native.columns]
+        left_out = f"EXCLUDE ({', '.join(map(_quoted, dropped))}) " if dropped else ""
         # DuckDB finds the frame by the name of this variable
-        statveil_released_9c1f5b7e = pl.DataFrame({"before": self.column(column), "after": released})  # noqa: F841
+        statveil_released_9c1f5b7e = pl.DataFrame(columns)  # noqa: F841
+        chosen = ", ".join([f"statveil_original.* {left_out}REPLACE ({', '.join(replaced)})", *new])
         return self.native.query(
             "statveil_original",
-            f"SELECT statveil_original.* REPLACE (CASE WHEN statveil_original.{name} IS NOT DISTINCT FROM r.before "
-            f"THEN {after} ELSE error('the rows came in another order; sort the relation first') END "
-            f"AS {name}) FROM statveil_original POSITIONAL JOIN statveil_released_9c1f5b7e r",
+            f"SELECT {chosen} FROM statveil_original POSITIONAL JOIN statveil_released_9c1f5b7e r",
         )
 
 

@@ -1,10 +1,10 @@
-"""What a table in memory must offer: its columns as Polars series, and itself with another one."""
+"""What a table in memory must offer: its columns as Polars series, and itself with others."""
 
 from __future__ import annotations
 
 import sys
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,13 +12,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
-from statveil.tables.blocks import BLOCK, Array
-from statveil.tables.maps.column_map import ColumnMap
-from statveil.tables.released import read_rows, released_rows
-from statveil.tables.released_type import released_dtype
+from statveil.tables.blocks import BLOCK
+from statveil.tables.changes import Changes, Labels
+from statveil.tables.released import fresh_columns, read_rows, released_schema
 from statveil.tables.series import ColumnType, column_type
 from statveil.tables.shuffling import shuffled_order
-from statveil.tables.source import CATEGORIES, Progress, Source
+from statveil.tables.source import CATEGORIES, Progress, Rows, Source
 
 __all__ = ["FRAMES", "Frame", "is_a"]
 
@@ -51,9 +50,9 @@ class Frame(Source):
         self.native, self.rows, self.notes = native, None, []
         names = self.columns()
         self.names = [None] if names is None else names
-        self._held: tuple[Any, pl.Series] | None = None
-        self.labels: Sequence[str] | None = None
-        """The plan's categories, from when a column of them is released."""
+        self._held: dict[Any, pl.Series] = {}
+        self.labels: Mapping[Any, Labels] = {}
+        """The plan's categories of each released column, from when they are released."""
 
     def __str__(self) -> str:
         return "the table"
@@ -72,22 +71,29 @@ class Frame(Source):
         """One column; a :class:`ColumnError` where its type is unknown to Polars."""
 
     @abstractmethod
-    def with_series(self, column: Any, released: pl.Series) -> Any:
-        """A new object of the same kind with another column in the place of this one."""
+    def with_columns(self, fresh: Mapping[Any, pl.Series], dropped: Collection[Any]) -> Any:
+        """A new object of the same kind without some columns and with others in the places of those of their names.
+
+        A column whose name is new comes at the end.
+        """
 
     @abstractmethod
     def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
         """An object of the same kind with its rows in another order; nothing of it tells the old one."""
 
-    def others(self, column: Any) -> Mapping[str, pl.Series]:
+    def others(self, columns: Collection[Any]) -> Mapping[str, pl.Series]:
         """All other columns, and whatever else goes with a row, such as an index."""
-        return {str(name): self.read(name) for name in self.names if name != column}
+        return {str(name): self.read(name) for name in self.names if name not in columns}
 
     def column(self, name: Any) -> pl.Series:
-        if self._held is None or self._held[0] != name:  # a release asks for one column again and again
-            self._held = (name, self.read(name))
-            self.rows = len(self._held[1])
-        return self._held[1]
+        self._hold([name])
+        return self._held[name]
+
+    def _hold(self, names: Collection[Any]) -> None:
+        """Keep these columns at hand: a release asks for the same ones again and again."""
+        if any(name not in self._held for name in names):
+            self._held = {name: self._held[name] if name in self._held else self.read(name) for name in names}
+        self.rows = len(next(iter(self._held.values()))) if self._held else self.rows
 
     def numeric_columns(self) -> list[Any]:
         return [name for name in self.names if self._is_numeric(name)]
@@ -98,59 +104,56 @@ class Frame(Source):
         except ColumnError:
             return False
 
-    def blocks(
-        self, column: Any, *, labels: Sequence[str] | None = None, progress: Progress | None = None
-    ) -> Iterator[Array]:
-        if labels is None:
-            self.check_numbers(column, CATEGORIES)
-        return self._told(column, labels, progress)
+    def together(self, columns: Mapping[Any, Labels], *, progress: Progress | None = None) -> Iterator[Rows]:
+        for column, labels in columns.items():
+            if labels is None:
+                self.check_numbers(column, CATEGORIES)
+        return self._told(columns, progress)
 
-    def _told(self, column: Any, labels: Sequence[str] | None, progress: Progress | None) -> Iterator[Array]:
+    def _told(self, columns: Mapping[Any, Labels], progress: Progress | None) -> Iterator[Rows]:
         rows = 0
-        for block in self.values(column, labels):
+        for block in self.values(columns):
             yield block
-            rows += len(block)
+            size = len(next(iter(block.values())))
+            rows += size
             if progress:
-                progress(len(block))
+                progress(size)
         self.rows = rows
 
     # --- what a query that is larger than memory overrides -----------------------------------------
     def type_of(self, column: Any) -> ColumnType:
         return column_type(self.column(column).dtype)
 
-    def values(self, column: Any, labels: Sequence[str] | None) -> Iterator[Array]:
-        """The blocks of a column, as numbers or as numbers of categories."""
-        series = self.column(column)
-        for start in range(0, len(series), BLOCK):
-            yield read_rows(series.slice(start, BLOCK), labels)
+    def values(self, columns: Mapping[Any, Labels]) -> Iterator[Rows]:
+        """The blocks of several columns, as numbers or as numbers of categories."""
+        self._hold(columns)
+        held = dict(self._held)
+        for start in range(0, self.rows or 0, BLOCK):
+            yield {name: read_rows(held[name].slice(start, BLOCK), labels) for name, labels in columns.items()}
 
     def beside(
-        self, column: Any, *, labels: Sequence[str] | None = None, progress: Progress | None = None
-    ) -> Iterator[tuple[Array, Mapping[str, pl.Series]]]:
-        others, start = self.others(column), 0
-        for values in self.blocks(column, labels=labels, progress=progress):
-            yield values, {name: other.slice(start, len(values)) for name, other in others.items()}
-            start += len(values)
+        self, columns: Mapping[Any, Labels], *, progress: Progress | None = None
+    ) -> Iterator[tuple[Rows, Mapping[str, pl.Series]]]:
+        others, start = self.others(columns), 0
+        for rows in self.together(columns, progress=progress):
+            size = len(next(iter(rows.values())))
+            yield rows, {name: other.slice(start, size) for name, other in others.items()}
+            start += size
 
-    def released(
-        self,
-        column: Any,
-        column_map: ColumnMap,
-        *,
-        labels: Sequence[str] | None = None,
-        round_digits: int | None = None,
-        shuffle: int | None = None,
-    ) -> Any:
-        """The object with every block of the column released by the map, its rows shuffled where a seed is given."""
-        self.labels = labels
-        series = self.column(column)
+    def released(self, changes: Changes, *, shuffle: int | None = None) -> Any:
+        """The object with the changes made block by block, its rows shuffled where a seed is given."""
+        self.labels = changes.labels
+        self._hold([*changes.replaced, *changes.read])
+        held, rows = dict(self._held), self.rows or 0
         parts = [
-            released_rows(
-                [series.slice(start, BLOCK)], column_map, start // BLOCK, labels=labels, round_digits=round_digits
-            )
-            for start in range(0, len(series), BLOCK)
+            fresh_columns([{name: one.slice(start, BLOCK) for name, one in held.items()}], changes, start // BLOCK)[0]
+            for start in range(0, rows, BLOCK)
         ]
-        if not parts:
-            parts = [[series.cast(released_dtype(series.dtype, whole=column_map.whole, labels=labels))]]
-        table = self.with_series(column, pl.concat([part for [part] in parts]))
-        return table if shuffle is None else self.taken(table, shuffled_order(shuffle, len(series)))
+        if parts:
+            fresh = {name: pl.concat([part[name] for part in parts]) for name in parts[0]}
+        else:
+            types = released_schema({name: one.dtype for name, one in held.items()}, changes)
+            own = (*changes.replaced, *changes.derived)
+            fresh = {name: pl.Series(str(name), [], dtype=types[name]) for name in own}
+        table = self.with_columns(fresh, changes.dropped)
+        return table if shuffle is None else self.taken(table, shuffled_order(shuffle, rows))

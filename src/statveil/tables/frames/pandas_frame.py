@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -55,7 +55,7 @@ class PandasSeries(Frame):
             return pl.Series(name, held.to_numpy())
         raise ColumnError(f"column {name!r} has the type {dtype}, which holds neither numbers nor categories.")
 
-    def others(self, column: Any) -> Mapping[str, pl.Series]:
+    def others(self, columns: Collection[Any]) -> Mapping[str, pl.Series]:
         return _index_columns(self.native.index)
 
     def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
@@ -69,7 +69,11 @@ class PandasSeries(Frame):
             return ColumnType(kind="text", name="category")
         return super().type_of(column)
 
-    def with_series(self, column: Any, released: pl.Series) -> Any:
+    def with_columns(self, fresh: Mapping[Any, pl.Series], dropped: Collection[Any]) -> Any:
+        return self._released(None, fresh[None])
+
+    def _released(self, column: Any, released: pl.Series) -> Any:
+        """A column as pandas has it, from its released rows."""
         import pandas as pd
 
         old = self.target(column)
@@ -77,12 +81,12 @@ class PandasSeries(Frame):
         same = released.dtype == self.column(column).dtype
         values: Any
         if isinstance(dtype, pd.CategoricalDtype):
-            names = label_values(self.labels or (), released.dtype).to_list()
+            names = label_values(self.labels[column] or (), released.dtype).to_list()
             listed = listed_categories(names, dtype.categories.to_list() if dtype.ordered else None)
             kept = dtype if dtype.ordered else pd.CategoricalDtype(listed)
             values = pd.Categorical(released.to_list(), dtype=kept)
         elif _arrow_backed(dtype):
-            arrow = to_arrow(released, old.array.__arrow_array__(), self.labels, same=same)
+            arrow = to_arrow(released, old.array.__arrow_array__(), self.labels[column], same=same)
             values = pd.array(arrow, dtype=pd.ArrowDtype(arrow.type))
         elif dtype.kind in "OU":
             if dtype is np.dtype(object):
@@ -98,12 +102,7 @@ class PandasSeries(Frame):
             numbers = released.fill_null(False if released.dtype == pl.Boolean else 0).to_numpy(allow_copy=True).copy()
             kind = pd.arrays.FloatingArray if numbers.dtype.kind == "f" else type(old.array)
             values = kind(numbers, missing)
-        fresh = pd.Series(values, index=old.index, name=old.name, copy=False, dtype=values.dtype)
-        return self.assembled(column, fresh)
-
-    def assembled(self, column: Any, fresh: Any) -> Any:
-        """The released object, from its released column."""
-        return fresh
+        return pd.Series(values, index=old.index, name=old.name, copy=False, dtype=values.dtype)
 
 
 class PandasFrame(PandasSeries):
@@ -121,22 +120,37 @@ class PandasFrame(PandasSeries):
     def target(self, column: Any) -> Any:
         return self.native[column]
 
-    def others(self, column: Any) -> Mapping[str, pl.Series]:
+    def others(self, columns: Collection[Any]) -> Mapping[str, pl.Series]:
         found = dict(_index_columns(self.native.index))
         for place, name in enumerate(self.native.columns):
-            if name != column:
+            if name not in columns:
                 key = str(name)
                 found[key if key not in found else f"{key} ({place})"] = _any_series(self.native.iloc[:, place])
         return found
 
-    def assembled(self, column: Any, fresh: Any) -> Any:
+    def with_columns(self, fresh: Mapping[Any, pl.Series], dropped: Collection[Any]) -> Any:
         import pandas as pd
 
         # from pandas 3 on a copy is made where someone writes; before, a release would share the holder's columns
         table = self.native.copy(deep=int(pd.__version__.partition(".")[0]) < 3)
-        table[column] = fresh  # the same index, so by position: an index may repeat
+        for name, released in fresh.items():  # the same index, so by position: an index may repeat
+            table[name] = self._released(name, released) if name in self.labels else self._derived(released)
+        table = table.drop(columns=[*dropped]) if dropped else table
         table.attrs = {}
         return table
+
+    def _derived(self, rows: pl.Series) -> Any:
+        """A column that was worked out: plain numbers where none is missing, else pandas' own types with gaps."""
+        import pandas as pd
+
+        if not rows.null_count() and rows.dtype != pl.String:
+            values: Any = rows.to_numpy(allow_copy=True).copy()
+        elif rows.dtype == pl.Float64:
+            values = rows.fill_null(np.nan).to_numpy(allow_copy=True).copy()
+        else:
+            kinds = {pl.Int64: "Int64", pl.Boolean: "boolean"}
+            values = pd.array(rows.to_list(), dtype=kinds.get(type(rows.dtype), "str"))
+        return pd.Series(values, index=self.native.index, copy=False)
 
 
 def _numbered(index: Any) -> bool:

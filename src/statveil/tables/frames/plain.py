@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,14 +43,14 @@ class ArrayFrame(Frame):
     def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
         return native[order]
 
-    def with_series(self, column: Any, released: pl.Series) -> Any:
+    def with_columns(self, fresh: Mapping[Any, pl.Series], dropped: Collection[Any]) -> Any:
         if self.native.dtype.kind in "OUS":
-            values = ListFrame(self.native.tolist()).with_series(None, released)
+            values = ListFrame(self.native.tolist()).with_columns(fresh, dropped)
             if self.native.dtype.kind == "O":
                 return np.array([*values, None], dtype=object)[:-1]
             # as wide as the plan's longest label: the original's width tells its longest text
-            return np.array(values, dtype=np.array(list(self.labels or ())).dtype)
-        values = released.to_numpy(allow_copy=True).copy()
+            return np.array(values, dtype=np.array(list(self.labels[None] or ())).dtype)
+        values = fresh[None].to_numpy(allow_copy=True).copy()
         same = values.dtype.kind == self.native.dtype.kind
         return values.astype(values.dtype.newbyteorder(self.native.dtype.byteorder)) if same else values
 
@@ -85,5 +86,5 @@ class ListFrame(Frame):
     def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
         return getattr(type(native), "_make", type(native))([native[row] for row in order.tolist()])
 
-    def with_series(self, column: Any, released: pl.Series) -> Any:
-        return getattr(type(self.native), "_make", type(self.native))(released.to_list())
+    def with_columns(self, fresh: Mapping[Any, pl.Series], dropped: Collection[Any]) -> Any:
+        return getattr(type(self.native), "_make", type(self.native))(fresh[None].to_list())

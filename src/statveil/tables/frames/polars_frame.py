@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, ClassVar
 from zlib import crc32
 
@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from polars.io.plugins import register_io_source
 
 from statveil.errors import ColumnError
-from statveil.tables.blocks import BLOCK, Array, in_blocks
+from statveil.tables.blocks import BLOCK, in_blocks
+from statveil.tables.changes import Changes, Labels
 from statveil.tables.frames.frame import Frame
-from statveil.tables.maps.column_map import ColumnMap
-from statveil.tables.released import read_rows, released_rows
-from statveil.tables.released_type import released_dtype
+from statveil.tables.released import changed_frame, fresh_columns, read_rows, released_schema
 from statveil.tables.series import ColumnType, column_type
 from statveil.tables.shuffling import keys_of, shuffled_frames
-from statveil.tables.source import Progress
+from statveil.tables.source import Progress, Rows
 
 __all__ = ["PolarsFrame", "PolarsLazyFrame", "PolarsSeries"]
 
@@ -43,8 +42,8 @@ class PolarsFrame(Frame):
     def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
         return native[order]
 
-    def with_series(self, column: Any, released: pl.Series) -> Any:
-        return self.native.with_columns(released.alias(column))
+    def with_columns(self, fresh: Mapping[Any, pl.Series], dropped: Collection[Any]) -> Any:
+        return changed_frame(self.native, fresh, dropped)
 
 
 class PolarsSeries(Frame):
@@ -66,8 +65,8 @@ class PolarsSeries(Frame):
     def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
         return native.gather(order)
 
-    def with_series(self, column: Any, released: pl.Series) -> Any:
-        return released.alias(self.native.name)
+    def with_columns(self, fresh: Mapping[Any, pl.Series], dropped: Collection[Any]) -> Any:
+        return fresh[None].alias(self.native.name)
 
 
 class PolarsLazyFrame(Frame):
@@ -81,8 +80,7 @@ class PolarsLazyFrame(Frame):
 
     def __init__(self, native: Any) -> None:
         super().__init__(native)
-        self._checks: list[int] = []
-        self._checked: tuple[Any, Sequence[str] | None] | None = None
+        self._checks: dict[Any, tuple[Labels, list[int]]] = {}
 
     @classmethod
     def takes(cls, native: Any) -> bool:
@@ -95,7 +93,7 @@ class PolarsLazyFrame(Frame):
         series: pl.Series = self.native.select(self._nth(column)).collect()[column]
         return series
 
-    def with_series(self, column: Any, released: pl.Series) -> Any:
+    def with_columns(self, fresh: Mapping[Any, pl.Series], dropped: Collection[Any]) -> Any:
         raise AssertionError("a lazy frame is released block by block")
 
     def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
@@ -104,63 +102,56 @@ class PolarsLazyFrame(Frame):
     def type_of(self, column: Any) -> ColumnType:
         return column_type(self.native.collect_schema()[column])
 
-    def values(self, column: Any, labels: Sequence[str] | None) -> Iterator[Array]:
-        return (values for values, _ in self._steady(self.native.select(self._nth(column)), column, labels))
+    def values(self, columns: Mapping[Any, Labels]) -> Iterator[Rows]:
+        query = self.native.select([self._nth(name) for name in columns])
+        return (block for block, _ in self._steady(query, columns))
 
-    def _steady(
-        self, query: pl.LazyFrame, column: Any, labels: Sequence[str] | None
-    ) -> Iterator[tuple[Array, pl.DataFrame]]:
-        """The column's blocks with the rows they stand in; an error where they are not those of an earlier pass."""
-        if self._checked != (column, labels):
-            self._checked, self._checks = (column, labels), []
-        checks = []
+    def _steady(self, query: pl.LazyFrame, columns: Mapping[Any, Labels]) -> Iterator[tuple[Rows, pl.DataFrame]]:
+        """The columns' blocks with the rows they stand in; an error where they are not those of an earlier pass."""
+        checks: dict[Any, list[int]] = {name: [] for name in columns}
         for rows in frame_blocks(query):
-            values = read_rows(rows[column], labels)
-            checks.append(crc32(values.tobytes()))
-            yield values, rows
-        if self._checks and checks != self._checks:
-            raise self._unsteady()
-        self._checks = checks
+            block = {name: read_rows(rows[name], labels) for name, labels in columns.items()}
+            for name, values in block.items():
+                checks[name].append(crc32(values.tobytes()))
+            yield block, rows
+        for name, labels in columns.items():
+            known = self._checks.get(name)
+            if known is not None and known[0] == labels and known[1] != checks[name]:
+                raise self._unsteady()
+            self._checks[name] = (labels, checks[name])
 
     def beside(
-        self, column: Any, *, labels: Sequence[str] | None = None, progress: Progress | None = None
-    ) -> Iterator[tuple[Array, Mapping[str, pl.Series]]]:
+        self, columns: Mapping[Any, Labels], *, progress: Progress | None = None
+    ) -> Iterator[tuple[Rows, Mapping[str, pl.Series]]]:
         done = 0
-        for values, rows in self._steady(self.native, column, labels):
-            yield values, {one.name: one for one in rows.get_columns() if one.name != column}
+        for own, rows in self._steady(self.native, columns):
+            yield own, {one.name: one for one in rows.get_columns() if one.name not in columns}
             done += len(rows)
             if progress:
                 progress(len(rows))
         self.rows = done
 
-    def released(
-        self,
-        column: Any,
-        column_map: ColumnMap,
-        *,
-        labels: Sequence[str] | None = None,
-        round_digits: int | None = None,
-        shuffle: int | None = None,
-    ) -> Any:
-        native, checks = self.native, list(self._checks)
-        schema = native.collect_schema()
-        dtype = released_dtype(schema[column], whole=column_map.whole, labels=labels)
+    def released(self, changes: Changes, *, shuffle: int | None = None) -> Any:
+        native = self.native
+        checks = {name: self._checks[name] for name in changes.replaced}
+        blocks = max(len(found) for _, found in checks.values())
 
         def released_blocks() -> Iterator[tuple[int, pl.DataFrame]]:
             index = -1
             for index, rows in enumerate(frame_blocks(native)):
-                if index >= len(checks) or crc32(read_rows(rows[column], labels).tobytes()) != checks[index]:
-                    raise self._unsteady()
-                fresh = released_rows([rows[column]], column_map, index, labels=labels, round_digits=round_digits)[0]
-                yield index, rows.with_columns(fresh.alias(column))
-            if index + 1 < len(checks):
+                for name, (labels, found) in checks.items():
+                    if index >= blocks or crc32(read_rows(rows[name], labels).tobytes()) != found[index]:
+                        raise self._unsteady()
+                columns = {one.name: one for one in rows.get_columns()}
+                yield index, changed_frame(rows, fresh_columns([columns], changes, index)[0], changes.dropped)
+            if index + 1 < blocks:
                 raise self._unsteady()
 
         def fresh_blocks() -> Iterator[pl.DataFrame]:
             if shuffle is None:
                 return (rows for _, rows in released_blocks())
             keyed = ((rows, keys_of(shuffle, index, len(rows))) for index, rows in released_blocks())
-            return shuffled_frames(keyed, rows=BLOCK * len(checks))
+            return shuffled_frames(keyed, rows=BLOCK * blocks)
 
         def source(
             with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
@@ -174,7 +165,7 @@ class PolarsLazyFrame(Frame):
                 if left == 0:
                     return
 
-        return register_io_source(source, schema={**schema, column: dtype})
+        return register_io_source(source, schema=released_schema(native.collect_schema(), changes))
 
     def _nth(self, column: str) -> pl.Expr:
         """The column by its number: a name such as "*" or "^a.*$" would be taken for a pattern."""

@@ -32,7 +32,7 @@ from statveil.tables.structure.within_search import (
     written_once,
 )
 
-__all__ = ["MOST_COLUMNS", "Copies", "find_copies"]
+__all__ = ["MOST_COLUMNS", "Copies", "find_copies", "telling_columns"]
 
 MOST_COLUMNS = 2000
 """Other columns in which the values are looked for: pairs of them are as many as the square of their number."""
@@ -74,7 +74,7 @@ class Copies:
             )
             return [Finding(name="copies", values=(), flag="", says=says)]
         sample = self._rows.done()
-        searched = _neighbours(sample) if self._categories else _told(sample)
+        searched = _neighbours(sample) if self._categories else chain(map(_said, _told(sample)), _once(sample))
         if not self._categories and self._values_show:
             searched = chain(searched, _indexed(sample))
         told = list(dict.fromkeys((*searched, *map(repr, self._cells.holding(statistics)))))
@@ -85,8 +85,8 @@ class Copies:
                 "or a row further on, a flag or label for a range of values, averages or totals of groups or of the "
                 "rows around, a running total, shares within groups, codes for the values, a function that turns or "
                 "repeats itself, an index that makes them of round amounts, or several that make a sum, product or "
-                "hypotenuse. They stay as they are, and show how far "
-                "the column moves; drop them, or work them out anew from the released column."
+                "hypotenuse. They stay as they are, and show how far the column moves; drop them, or, in a "
+                "specification, derive them from the released column or link them to it."
             )
             found.append(Finding(name="copies", values=(), flag="", says=says))
         if sample.unreadable:
@@ -108,18 +108,30 @@ def find_copies(rows: Beside) -> list[Finding]:
     return copies.found()
 
 
+def telling_columns(rows: Beside) -> list[tuple[str, ...]]:
+    """The other columns that tell the column's values, alone or together."""
+    gathering = Gathering()
+    for values, others in rows:
+        gathering.add(values, others)
+    return list(dict.fromkeys(_told(gathering.done())))
+
+
+def _said(columns: tuple[str, ...]) -> str:
+    return " with ".join(map(repr, columns))
+
+
 def _listed(names: list[str]) -> str:
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
-def _told(sample: Alongside) -> Iterator[str]:
+def _told(sample: Alongside) -> Iterator[tuple[str, ...]]:
     ties = find_ties(sample.values, sample.numbers, breaks=sample.breaks)
-    yield from (" with ".join(map(repr, tie.columns)) for tie in ties)
+    yield from (tuple(tie.columns) for tie in ties)
     known = {tie.columns[0] for tie in ties if len(tie.columns) == 1}
     for name, column in sample.numbers.items():
         if not any(name in tie.columns for tie in ties) and holds_values(sample.values, column):
             known.add(name)
-            yield repr(name)
+            yield (name,)
     for name, keys in sample.labels.items():
         if name not in known and (
             find_changes(sample.values, keys)
@@ -127,14 +139,14 @@ def _told(sample: Alongside) -> Iterator[str]:
             or marks_repeats(sample.values, keys)
         ):
             known.add(name)
-            yield repr(name)
+            yield (name,)
     for name, text in sample.texts.items():
         if name not in known and digests(text, sample.values):
             known.add(name)
-            yield repr(name)
+            yield (name,)
     for name in _periodic(sample, known):
         known.add(name)
-        yield repr(name)
+        yield (name,)
     around = sample.around
     if len(around.values) == len(sample.values):
         links = find_links(
@@ -146,8 +158,7 @@ def _told(sample: Alongside) -> Iterator[str]:
         for name, keys in sample.labels.items():
             spread[name][finite] = keys
         links = find_links(around.values, around.numbers, spread, breaks=around.breaks, whole=sample.whole, known=known)
-    yield from (" with ".join(map(repr, link.columns)) for link in links)
-    yield from _once(sample)
+    yield from (tuple(link.columns) for link in links)
 
 
 def _periodic(sample: Alongside, known: set[str]) -> Iterator[str]:

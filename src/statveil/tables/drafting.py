@@ -1,0 +1,210 @@
+"""draft_specification(): a specification to edit, from a look at the table. Private, as inspect() is.
+
+What the data says is written down as a proposal; what only its holder can know, the priors, is left to fill in.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from statveil.specification.nodes import column_written
+from statveil.specification.writing import column_toml, toml
+from statveil.spoken import Progress
+from statveil.tables.blocks import Array
+from statveil.tables.files.csv_numbers import typed_fields
+from statveil.tables.inspection import ColumnReport, inspect
+from statveil.tables.preparing import unnamed
+from statveil.tables.series import column_type
+from statveil.tables.sharing import Reader, Shared
+from statveil.tables.source import Source, open_source
+from statveil.tables.structure.telling import telling_columns
+
+__all__ = ["draft_specification"]
+
+_HEAD = """\
+# PRIVATE draft: made by looking at the table. Edit it, and take out what only the data could have told; the edited file
+# may be published.
+# * Fill in every prior from public knowledge, never from the data: what outsiders believe of the statistic.
+# * Keep what is declared (known) only where everyone knows it of such columns.
+# * Say of every other column what becomes of it: hide, keep, drop, link or derive.
+"""
+_FEWEST = 8  # rows that a formula must explain
+_FUNCTIONS: dict[str, Callable[[Array], Array]] = {
+    "log": np.log,
+    "log10": np.log10,
+    "log2": np.log2,
+    "log1p": np.log1p,
+    "exp": np.exp,
+    "sqrt": np.sqrt,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round": lambda values: np.floor(values + 0.5),
+}
+
+
+def draft_specification(table: Any, *, progress: Progress = lambda stage, rows, total: None) -> str:
+    """The text of a specification to edit.
+
+    Parameters
+    ----------
+    table : object or path
+        Anything that :func:`inspect` takes, with named columns.
+    progress : callable, optional
+        As for :func:`inspect`.
+    """
+    source = open_source(table)
+    reports = {one.column: one for one in inspect(table, progress=progress).columns}
+    names = {str(name): source.find(name) for name in source.names}
+    hidden = [name for name, one in reports.items() if one.command]
+    told = _told(source, {name: names[name] for name in hidden}, progress) if hidden else {}
+    leaders = {name: leader for name, leader in _leaders(hidden, told).items() if name in names}
+    rows = _first_rows(source, names, hidden) if hidden else {}
+    shuffle = any(reports[name].shuffle for name in hidden if name not in leaders)
+    parts = [_HEAD, toml({"shuffle": shuffle, "others": "refuse", "budget": {"max_risk": 0.2}, "columns": {}})]
+    for name, report in reports.items():
+        parts.append("\n")
+        if name in leaders:
+            parts += _teller(name, leaders[name], rows)
+        elif name in hidden:
+            parts += _hidden(report, told.get(name, []))
+        else:
+            why = f"# {' '.join(report.no_map)}\n" if report.no_map else ""
+            parts.append(why + column_toml(name, {"keep": True}))
+    return "".join(parts)
+
+
+def _told(source: Source, columns: Mapping[str, Any], progress: Progress) -> dict[str, list[tuple[str, ...]]]:
+    """Of each column, which others tell its values, alone or together."""
+
+    def others(name: Any, rows: Mapping[Any, Array], others: Mapping[str, pl.Series]) -> Mapping[str, pl.Series]:
+        own = {str(other): pl.Series(values).fill_nan(None) for other, values in rows.items() if other != name}
+        return {**others, **own}
+
+    def work(reader: Reader) -> list[tuple[str, ...]]:
+        return telling_columns(unnamed(reader.beside(None)))
+
+    shared: Shared[list[tuple[str, ...]]] = Shared(
+        source,
+        dict.fromkeys(columns.values()),
+        others=others,
+        progress=lambda rows: progress("comparing columns", rows, source.rows),
+    )
+    done = shared.run(dict.fromkeys(columns.values(), work))
+    return {str(name): found for name, found in done.items()}
+
+
+def _leaders(hidden: list[str], told: Mapping[str, list[tuple[str, ...]]]) -> dict[str, str]:
+    """Columns that tell a hidden one, each with that one; the first of several that tell each other is hidden."""
+    leaders: dict[str, str] = {}
+    for name in hidden:
+        alone = [found[0] for found in told.get(name, []) if len(found) == 1]  # what is no column is left out later
+        earlier = next((one for one in alone if one in hidden and hidden.index(one) < hidden.index(name)), None)
+        if name in leaders:
+            continue
+        if earlier is not None:
+            leaders[name] = leaders.get(earlier, earlier)
+            continue
+        leaders |= {one: name for one in alone if one not in leaders}
+    return leaders
+
+
+def _first_rows(source: Source, names: Mapping[str, Any], hidden: list[str]) -> dict[str, pl.Series]:
+    """The first rows of all columns, as numbers where they are numbers or truths."""
+    own, others = next(iter(source.beside({names[name]: None for name in hidden})), ({}, {}))
+    found = {str(name): pl.Series(values).fill_nan(None) for name, values in own.items()}
+    for name, column in others.items():
+        kind = source.type_of(names[name]).kind if name in names else column_type(column.dtype).kind
+        typed = typed_fields(column, kind) if column.dtype == pl.String and kind != "text" else column
+        found[name] = typed.cast(pl.Float64) if typed.dtype.is_numeric() or typed.dtype == pl.Boolean else typed
+    return found
+
+
+def _hidden(report: ColumnReport, told: list[tuple[str, ...]]) -> Iterator[str]:
+    words = shlex.split(report.command)
+    options = dict(pairwise(words))
+    # where 0 may be the statistic there is no share of it, and only its holder knows how close counts
+    close = {"tolerance": options["--tolerance"]} if options["--tolerance"] != "T" else {}
+    table: dict[str, Any] = {"hide": options["--secret"], **close}
+    table |= {key: options[f"--{key}"] for key in ("known", "shape") if f"--{key}" in options}
+    together = [" with ".join(map(repr, found)) for found in told if len(found) > 1]
+    if together:
+        yield f"# Told by several columns together ({_line('; '.join(together[:3]))}): drop or derive one of them.\n"
+    yield column_toml(report.column, table)
+    yield '# prior = "LO:HI"\n' + ("" if close else "# tolerance = T\n")
+
+
+def _teller(name: str, leader: str, rows: Mapping[str, pl.Series]) -> Iterator[str]:
+    formula = _formula(leader, rows.get(leader), rows.get(name))
+    yield f"# Tells {_line(repr(leader))}: derive it from the released column, link it, or drop it.\n"
+    proposed = {"drop": True} if formula is None else {"derive": formula}
+    yield column_toml(name, proposed)
+    if formula is None:
+        yield '# derive = "..."\n'
+    else:
+        yield "# drop = true\n"
+    column = rows.get(name)
+    if column is not None and column.dtype.is_numeric() and column.n_unique() > 2:
+        yield f"# {column_toml('', {'link': leader}).splitlines()[1]}\n"
+
+
+def _formula(name: str, hidden: pl.Series | None, other: pl.Series | None) -> str | None:
+    """How the other column follows from the hidden one, where one of a few forms fits every row."""
+    if hidden is None or other is None or not other.dtype.is_numeric():
+        return None
+    x, y = (one.cast(pl.Float64).fill_null(np.nan).to_numpy() for one in (hidden, other))
+    both = np.isfinite(x) & np.isfinite(y)
+    x, y = x[both], y[both]
+    if len(x) < _FEWEST:
+        return None
+    written = column_written(name)
+    with np.errstate(all="ignore"):
+        for function, apply in _FUNCTIONS.items():
+            if np.allclose(apply(x), y, rtol=1e-6, atol=1e-9):
+                return f"{function}({written})"
+        if set(np.unique(y)) == {0.0, 1.0}:
+            return _threshold(written, x, y == 1)
+        for form, made in ((written, x), (f"log({written})", np.log(x)), (f"sqrt({written})", np.sqrt(x))):
+            line = _line_through(form, made, y) if np.isfinite(made).all() else None
+            if line is not None:
+                return line
+    return None
+
+
+def _line_through(form: str, x: Array, y: Array) -> str | None:
+    """``form * a + b``, where all rows lie on one line."""
+    size = float(np.abs(y).max())
+    slope, offset = np.polyfit(x, y, 1)
+    if not np.allclose(slope * x + offset, y, rtol=1e-6, atol=1e-6 * size):
+        return None
+    times = form if abs(slope - 1) <= 1e-6 else f"{form} * {_short(slope)}"
+    return times + ("" if abs(offset) <= 1e-6 * size else f" + {_short(offset)}".replace("+ -", "- "))
+
+
+def _threshold(written: str, x: Array, above: Any) -> str | None:
+    """A flag as a comparison with a round number between the rows on both sides."""
+    low, high = (x[~above], x[above])
+    sign, ends = (">=", (low.max(), high.min())) if low.max() < high.min() else ("<", (high.max(), low.min()))
+    if not ends[0] < ends[1]:
+        return None
+    for digits in range(-12, 16):
+        place = float(np.ceil(ends[0] * 10.0**digits) / 10.0**digits)
+        place = place if place > ends[0] else place + 10.0**-digits
+        if place <= ends[1]:
+            return f"{written} {sign} {_short(place)}"
+    return None
+
+
+def _short(value: float) -> str:
+    number = float(f"{value:.9g}")
+    return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
+
+
+def _line(text: str) -> str:
+    """Text of a comment, in one line."""
+    return " ".join(text.split())

@@ -1,0 +1,104 @@
+"""Columns that move along with a hidden one, under its map: a second clock, a price and its tax."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import replace
+from fractions import Fraction
+
+from statveil.errors import ColumnError
+from statveil.modes import Mode
+from statveil.planning import Plan
+from statveil.tables.maps.affine import Affine, Quiet
+from statveil.tables.maps.column_map import ColumnMap
+from statveil.tables.maps.lattice import Lattice
+from statveil.tables.series import ColumnType
+from statveil.tables.sharing import Reader
+from statveil.tables.structure.findings import Finding
+from statveil.tables.structure.telling import find_copies
+from statveil.tables.verification import Verifier, refuse_undeclared
+
+__all__ = ["check_linked", "linked_map", "refuse_link"]
+
+
+def refuse_link(column: str, to: str, mode: Mode) -> None:
+    """An error where no other column can move along with what the mode does; this needs no data."""
+    if mode.line and not mode.random:
+        return
+    why = (
+        "draws rows at random, so that equal rows move differently"
+        if mode.random
+        else "bends the column between two bounds, which another column does not have"
+    )
+    raise ColumnError(
+        f"column {column!r} cannot move along with {to!r}: the mode {mode.name!r} {why}. Use derive to work it "
+        f"out from the released {to!r}, or drop it."
+    )
+
+
+def check_linked(
+    reader: Reader, plan: Plan, *, column: str, type: ColumnType, factor: float, accepted: Collection[str]
+) -> Verifier:
+    """Refuse a linked column that would tell how far it moves, and with it how far the hidden one does.
+
+    Its own structure shows as that of the hidden column would: what is declared of that one, times the factor, is
+    taken to be known of this one too.
+    """
+    if not type.numeric:
+        raise ColumnError(
+            f"column {column!r} holds {type.name} values, and only numbers can move along with another column; "
+            "drop it, or derive it."
+        )
+    verifier, start = Verifier(plan, bits=type.bits, factor=factor), 0
+    for block in reader.blocks(None):
+        verifier.watch(block, start)
+        start += len(block)
+    if not len(verifier.sampler.values):
+        raise ColumnError(f"column {column!r} has no number, so nothing can move along; drop it.")
+    verifier.check_declared(column)
+    found: list[Finding] = verifier.undeclared(None)
+    if "copies" not in accepted:
+        rows = (
+            (values, {name: one.alias("") for name, one in others.items()}) for values, others in reader.beside(None)
+        )
+        found += find_copies(rows, values_show=plan.release_mode.structure_shows)
+    refuse_undeclared(column, accepted, found, verifier.known)
+    return verifier
+
+
+def linked_map(
+    column_map: ColumnMap, *, column: str, type: ColumnType, factor: float, offset: float, seed: int
+) -> ColumnMap:
+    """The map of a column of which ``factor`` units are one unit of the other: factor m(y / factor)."""
+    if isinstance(column_map, Affine):
+        return replace(
+            column_map,
+            pivot=factor * column_map.pivot,
+            target=factor * column_map.target,
+            quiet=_times(column_map.quiet, factor),
+            fixed=None if column_map.fixed is None else factor * column_map.fixed,
+            seed=None if column_map.seed is None else seed,
+        )
+    assert isinstance(column_map, Lattice)
+    size = abs(factor)
+    move = Fraction(repr(float(factor))) * Fraction(repr(column_map.spacing))
+    if type.scale is not None and move * 10**type.scale % 1:
+        raise ColumnError(
+            f"column {column!r} is written with {type.scale} decimals, but moves along by multiples of "
+            f"{float(move):g}; write it with more decimals, or derive it."
+        )
+    return replace(
+        column_map,
+        spacing=float(move),
+        step=None if column_map.step is None else float(Fraction(repr(size)) * Fraction(repr(column_map.step))),
+        heap=None if column_map.heap is None else float(Fraction(repr(size)) * Fraction(repr(column_map.heap))),
+        offset=offset,
+        quiet=_times(column_map.quiet, factor),
+        seed=None if column_map.seed is None else seed,
+    )
+
+
+def _times(quiet: Quiet, factor: float) -> Quiet:
+    """The rounding of a column of another unit; its grain stays a power of two, and comes from the plan alone."""
+    return replace(quiet, grain=quiet.grain * 2.0 ** math.ceil(math.log2(abs(factor))))

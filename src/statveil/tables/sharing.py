@@ -1,0 +1,199 @@
+"""Several columns of one table worked on at once, each in its own thread, all from the same passes over the rows.
+
+What works on one column asks for passes over it, one after another (:func:`statveil.tables.preparing.prepare`). Here a
+pass begins when every column has asked for one or is done, and all of them are fed from it: a table of twelve hidden
+columns is read as often as the column that needs most passes. A column holds a few blocks at a time, so memory stays
+bounded, and it sees the same blocks as if it were alone.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, TypeVar
+
+import polars as pl
+
+from statveil.tables.blocks import Array
+from statveil.tables.changes import Labels
+from statveil.tables.source import Progress, Source
+from statveil.tables.structure.group_search import Beside
+
+__all__ = ["Reader", "Shared"]
+
+Result = TypeVar("Result")
+Others = Callable[[Any, Mapping[Any, Array], Mapping[str, pl.Series]], Mapping[str, pl.Series]]
+"""Which columns are looked at beside one: from its name, the shared columns and all others of the same rows."""
+
+_AHEAD = 2  # blocks that wait for a column
+_AT_ONCE = 2  # columns that are worked on at the same time: what a search holds in memory, all would hold together
+_LOOK = 0.05  # seconds between looks whether a run was stopped
+_END = object()
+
+
+class _Stopped(BaseException):
+    """Raised in threads whose work nobody waits for any more."""
+
+
+class _Asked:
+    """One pass that the work on a column asked for."""
+
+    def __init__(self, name: Any, kind: str) -> None:
+        self.name, self.kind = name, kind
+        self.gone = False
+        """Whether nobody takes any more of it."""
+        self._pieces: queue.Queue[Any] = queue.Queue(_AHEAD)
+
+    def take(self, stopped: Callable[[], bool]) -> Any:
+        """The next piece."""
+        while not stopped():
+            try:
+                return self._pieces.get(timeout=_LOOK)
+            except queue.Empty:
+                continue
+        raise _Stopped
+
+    def feed(self, piece: Any) -> None:
+        """Hand over a piece, as soon as there is room."""
+        while not self.gone:
+            try:
+                self._pieces.put(piece, timeout=_LOOK)
+                return
+            except queue.Full:
+                continue
+
+
+class Reader:
+    """How the work on one column asks for its passes."""
+
+    def __init__(self, shared: Shared[Any], name: Any) -> None:
+        self.name, self._shared = name, shared
+        self.waiting: _Asked | None = None
+        """The pass that it waits for."""
+        self.done = False
+        self._busy = False
+
+    def blocks(self, labels: Labels) -> Iterator[Array]:
+        """A pass over the column."""
+        return self._pass("together", lambda: self._shared.table.blocks(self.name, labels=labels))
+
+    def beside(self, labels: Labels) -> Beside:
+        """A pass over the column with the others beside it."""
+        return self._pass("beside", lambda: self._shared.alone_beside(self.name))
+
+    def _pass(self, kind: str, alone: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+        if self._busy:  # a pass inside a pass cannot wait for others, who wait for this one
+            yield from alone()
+            return
+        self._busy, asked = True, _Asked(self.name, kind)
+        try:
+            self._shared.ask(self, asked)
+            while (piece := self._shared.wait_for(asked)) is not _END:
+                yield piece
+        finally:
+            self._busy, asked.gone = False, True
+
+
+class Shared(Generic[Result]):
+    """Passes over a table that the work on several columns shares.
+
+    Parameters
+    ----------
+    table : Source
+        Read by the calling thread alone, but for passes inside passes.
+    columns : mapping
+        The columns that are worked on, each with its labels.
+    others : callable
+        Which columns are looked at beside one of them.
+    progress : callable, optional
+        Called with the number of rows of each block.
+    """
+
+    def __init__(
+        self,
+        table: Source,
+        columns: Mapping[Any, Labels],
+        *,
+        others: Others = lambda name, rows, others: others,
+        progress: Progress | None = None,
+    ) -> None:
+        self.table, self.columns = table, dict(columns)
+        self.stopped = False
+        self._others, self._progress = others, progress
+        self._changed = threading.Condition()
+        self._turns = threading.Semaphore(_AT_ONCE)
+
+    def run(self, works: Mapping[Any, Callable[[Reader], Result]]) -> dict[Any, Result]:
+        """All works, each with a reader of its column; the error of the first column that has one."""
+        readers = {name: Reader(self, name) for name in works}
+        results: dict[Any, Result] = {}
+        errors: dict[Any, BaseException] = {}
+
+        def work(name: Any) -> None:
+            try:
+                with self._turns:
+                    results[name] = works[name](readers[name])
+            except BaseException as error:
+                errors[name] = error
+            finally:
+                with self._changed:
+                    readers[name].done = True
+                    self._changed.notify_all()
+
+        # daemons: nobody waits for one whose run was stopped
+        threads = [threading.Thread(target=work, args=(name,), daemon=True) for name in works]
+        try:
+            for thread in threads:
+                thread.start()
+            while True:
+                with self._changed:
+                    while not all(one.done or one.waiting for one in readers.values()):
+                        self._changed.wait(_LOOK)
+                # nothing runs now, so which column failed does not depend on which was the quickest
+                for name in works:
+                    if name in errors:
+                        raise errors[name]
+                asked = [one.waiting for one in readers.values() if one.waiting is not None and not one.done]
+                if not asked:
+                    return {name: results[name] for name in works}
+                first = [one for one in asked if one.kind == "together"]
+                for reader in readers.values():
+                    if not first or reader.waiting in first:
+                        reader.waiting = None
+                self._serve(first or asked)
+        finally:
+            self.stopped = True
+
+    def ask(self, reader: Reader, asked: _Asked) -> None:
+        """Say that the work of a reader waits for a pass."""
+        with self._changed:
+            reader.waiting = asked
+            self._changed.notify_all()
+
+    def wait_for(self, asked: _Asked) -> Any:
+        """The next piece of a pass; others have their turn meanwhile."""
+        self._turns.release()
+        try:
+            return asked.take(lambda: self.stopped)
+        finally:
+            self._turns.acquire()
+
+    def alone_beside(self, name: Any) -> Beside:
+        """A pass for one column by itself."""
+        for rows, others in self.table.beside(self.columns):
+            yield rows[name], self._others(name, rows, others)
+
+    def _serve(self, asked: list[_Asked]) -> None:
+        """One pass, to all who asked for one of its kind."""
+        if asked[0].kind == "together":
+            wanted = {one.name: self.columns[one.name] for one in asked}
+            for block in self.table.together(wanted, progress=self._progress):
+                for one in asked:
+                    one.feed(block[one.name])
+        else:
+            for rows, others in self.table.beside(self.columns, progress=self._progress):
+                for one in asked:
+                    one.feed((rows[one.name], self._others(one.name, rows, others)))
+        for one in asked:
+            one.feed(_END)

@@ -1,0 +1,329 @@
+"""All columns of a table under a specification: hidden, moved along, derived, left out or kept, in the same passes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from statveil.contradictions import refuse_contradictions
+from statveil.errors import ColumnError, StructureError, TableError
+from statveil.planning import Plan
+from statveil.specification.planned import TablePlan
+from statveil.specification.treatments import Derive, Drop, Hide, Link
+from statveil.tables.blocks import Array
+from statveil.tables.changes import Changes, Labels, Replacement
+from statveil.tables.deriving import derived_columns, plain_kind
+from statveil.tables.linking import check_linked, linked_map, refuse_link
+from statveil.tables.preparing import Prepared, column_labels, new_seed, prepare
+from statveil.tables.record import Lent, hash_column, table_lent_by, table_record
+from statveil.tables.series import ColumnType
+from statveil.tables.sharing import Reader, Shared
+from statveil.tables.source import Progress, Source
+from statveil.tables.table_card import make_table_card
+from statveil.tables.task import Ready, Task
+from statveil.tables.verification import Verifier
+from statveil.tables.verify_content import Check
+from statveil.tables.verify_table import table_checks
+
+__all__ = ["Layout", "WholeTable"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """What becomes of the columns that a table has, by their names as the table has them."""
+
+    hidden: Mapping[str, Any]
+    linked: Mapping[str, Any]
+    derived: Mapping[str, Any]
+    """Also those that the table does not have, by the name they will have."""
+    dropped: tuple[Any, ...]
+    kept: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, plan: TablePlan, table: Source) -> Layout:
+        """Hold the specification against the columns of a table."""
+        columns, others = plan.specification.columns, plan.specification.others
+        if table.names == [None]:
+            raise TableError("a specification is about named columns, and this table has one without a name.")
+        known = {str(name): name for name in reversed(table.names)}
+        found = {
+            name: known[name]
+            if isinstance(one, Derive) and name in known
+            else name
+            if isinstance(one, Derive)
+            else table.find(known.get(name, name))
+            for name, one in columns.items()
+        }
+        unnamed = [name for name in table.names if str(name) not in columns]
+        if unnamed and others == "refuse":
+            listed = ", ".join(repr(str(name)) for name in unnamed[:8]) + " and more" * (len(unnamed) > 8)
+            raise TableError(
+                f"the table has columns that the specification does not name: {listed}. Say what becomes of each "
+                '(hide, keep, drop, link or derive), or of all of them: others = "keep" or "drop".'
+            )
+        plain = [found[name] for name, one in columns.items() if not isinstance(one, Hide | Link | Derive | Drop)]
+        return cls(
+            hidden={name: found[name] for name in plan.specification.hidden},
+            linked={name: found[name] for name in plan.specification.linked},
+            derived={name: found[name] for name in plan.specification.derived},
+            dropped=(
+                *(found[name] for name, one in columns.items() if isinstance(one, Drop)),
+                *(dict.fromkeys(unnamed) if others == "drop" else ()),
+            ),
+            kept=(*plain, *(unnamed if others == "keep" else ())),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeTable(Task):
+    """A table under the plans of a specification."""
+
+    plan: TablePlan
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        for plan in self.plan.plans.values():
+            refuse_contradictions(plan)
+        for name, hide in self.plan.specification.hidden.items():
+            mode = self.plan.plans[name].release_mode
+            if hide.group is not None and mode.random:
+                raise ColumnError(
+                    f"column {name!r} is to be hidden by groups of {hide.group!r}, but the mode {mode.name!r} draws "
+                    "row by row; release one row of each group, or plan a mode that moves all rows alike."
+                )
+        for name, link in self.plan.specification.linked.items():
+            refuse_link(name, link.to, self.plan.plans[link.to].release_mode)
+
+    @property
+    def plans(self) -> Mapping[str, Plan]:
+        return self.plan.plans
+
+    @property
+    def shuffle(self) -> bool:
+        """Whether the rows are put in another order."""
+        return self.plan.specification.shuffle
+
+    def check(self, table: Source) -> None:
+        Layout.of(self.plan, table)
+
+    def hashed(self, table: Source) -> str:
+        layout, digest = Layout.of(self.plan, table), hashlib.sha256()
+        for name in (*layout.hidden.values(), *layout.linked.values()):
+            digest.update(hash_column(table, name).encode())
+        return digest.hexdigest()
+
+    def recorded(self, record: Any, *, sha256: str) -> Lent | None:
+        return table_lent_by(record, self.plan, sha256=sha256)
+
+    def ready(self, table: Source, *, sha256: str, lent: Lent | None, progress: Progress | None = None) -> Ready:
+        layout = Layout.of(self.plan, table)
+        seed = self.seed if self.seed is not None else new_seed() if lent is None else lent.seed
+        moved = {**layout.hidden, **layout.linked}
+        types = _types(table, self.plan, layout)
+        hidden, links = self._prepared(table, layout, types, seed, progress)
+        replaced = {
+            layout.hidden[name]: Replacement(
+                column_map=one.column_map,
+                labels=one.labels,
+                round_digits=self.plan.specification.hidden[name].round_digits,
+            )
+            for name, one in hidden.items()
+        }
+        for name, link in self.plan.specification.linked.items():
+            replaced[moved[name]] = Replacement(
+                column_map=linked_map(
+                    hidden[link.to].column_map,
+                    column=name,
+                    type=types[name],
+                    factor=link.factor,
+                    offset=links[name].offset or 0.0,
+                    seed=column_seed(seed, name),
+                )
+            )
+        derived = derived_columns(self.plan.specification, _released_kinds(types, moved, replaced), types)
+        changes = Changes(
+            replaced=replaced,
+            dropped=layout.dropped,
+            derived={layout.derived[name]: one for name, one in derived.items()},
+        )
+
+        def card(sha256: str | None) -> dict[str, Any]:
+            return make_table_card(
+                self.plan,
+                accepted={name: one.accepted for name, one in hidden.items()},
+                rows={name: one.rows for name, one in hidden.items()},
+                kept=[str(name) for name in layout.kept],
+                dropped=[str(name) for name in layout.dropped],
+                test_seed=self.seed is not None,
+                sha256=sha256,
+            )
+
+        facts = {name: {"seed": f"{one.seed:032x}", **one.facts} for name, one in hidden.items()}
+        along = {name: replaced[moved[name]].column_map.coefficients() for name in layout.linked}
+        return Ready(
+            changes=changes,
+            record=table_record(
+                self.plan,
+                seed=seed,
+                test_seed=self.seed is not None,
+                sha256=sha256,
+                columns={**facts, **{name: {"coefficients": one} for name, one in along.items()}},
+                lent=lent,
+            ),
+            card=card,
+            seed=seed,
+            accepted={name: one.accepted for name, one in hidden.items()},
+            shuffle=seed if self.shuffle else None,
+            notes=tuple(f"Column {name!r}: {note}" for name, one in hidden.items() for note in one.warnings),
+        )
+
+    def checks(self, table: Source, card: dict[str, Any]) -> Iterator[Check]:
+        return table_checks(table, self.plan, card)
+
+    def _prepared(
+        self, table: Source, layout: Layout, types: Mapping[str, ColumnType], seed: int, progress: Progress | None
+    ) -> tuple[dict[str, Prepared], dict[str, Verifier]]:
+        """All hidden columns measured and verified, and all that move along verified, in shared passes."""
+        specification, plans = self.plan.specification, self.plan.plans
+        labels: dict[Any, Labels] = {
+            name: column_labels(plans[text], text, types[text]) for text, name in layout.hidden.items()
+        }
+        labels |= dict.fromkeys(layout.linked.values())
+
+        def hide(name: str) -> Callable[[Reader], Prepared]:
+            one, own = specification.hidden[name], column_seed(seed, name)
+
+            def work(reader: Reader) -> Prepared:
+                with _said_of(name):
+                    prepared = prepare(
+                        plans[name],
+                        reader.blocks,
+                        column=name,
+                        type=types[name],
+                        accept=one.accept,
+                        round_digits=one.round_digits,
+                        seed=None if self.seed is None else own,
+                        secret_seed=own,
+                        beside=reader.beside,
+                        shuffled=self.shuffle,
+                    )
+                    prepared.check_rows(plans[name], name)
+                    return prepared
+
+            return work
+
+        def follow(name: str) -> Callable[[Reader], Verifier]:
+            link = specification.linked[name]
+
+            def work(reader: Reader) -> Verifier:
+                with _said_of(link.to):
+                    return check_linked(
+                        reader,
+                        plans[link.to],
+                        column=name,
+                        type=types[name],
+                        factor=link.factor,
+                        accepted=specification.hidden[link.to].accept,
+                    )
+
+            return work
+
+        works: dict[Any, Callable[[Reader], Prepared | Verifier]] = {
+            layout.hidden[name]: hide(name) for name in layout.hidden
+        }
+        works |= {layout.linked[name]: follow(name) for name in layout.linked}
+        shared: Shared[Prepared | Verifier] = Shared(
+            table, labels, others=_published(self.plan, layout), progress=progress
+        )
+        done = shared.run(works)
+        hidden = {text: done[name] for text, name in layout.hidden.items()}
+        linked = {text: done[name] for text, name in layout.linked.items()}
+        return (
+            {name: one for name, one in hidden.items() if isinstance(one, Prepared)},
+            {name: one for name, one in linked.items() if isinstance(one, Verifier)},
+        )
+
+
+def column_seed(seed: int, column: str) -> int:
+    """The secret seed of one column: none tells another, nor that of the table."""
+    text = b"statveil column\0" + seed.to_bytes(16, "big") + column.encode()
+    return int.from_bytes(hashlib.sha256(text).digest()[:16], "big")
+
+
+class _said_of:  # noqa: N801
+    """A refusal in a specification's words: there are no flags to add."""
+
+    def __init__(self, column: str) -> None:
+        self._column = column
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, StructureError):
+            raise StructureError(
+                f"{error} In a specification --known and --accept are the keys known and accept of the column "
+                f"{self._column!r}."
+            ) from None
+
+
+def _types(table: Source, plan: TablePlan, layout: Layout) -> dict[str, ColumnType]:
+    """What the columns hold that are moved, derived, or used to derive others; by their names in the specification."""
+    used = {name for one in plan.specification.derived.values() for name in one.expression.columns}
+    wanted = dict.fromkeys([*layout.hidden, *layout.linked, *layout.derived, *sorted(used)])
+    known = {str(name): name for name in table.names}
+    for name in used:
+        if name not in known and name not in layout.derived:
+            table.find(name)  # which says what there is
+    gone = {str(name) for name in layout.dropped}
+    for name, one in plan.specification.derived.items():
+        for needed in sorted(one.expression.columns & gone):
+            raise ColumnError(
+                f"column {name!r} is derived from {needed!r}, which is dropped: nobody could check it. Keep that one, "
+                "or drop both."
+            )
+    found = table.types_of([known[name] for name in wanted if name in known])
+    return {str(name): one for name, one in found.items()}
+
+
+def _released_kinds(
+    types: Mapping[str, ColumnType], moved: Mapping[str, Any], replaced: Mapping[Any, Replacement]
+) -> dict[str, str]:
+    """What the columns hold after the release: whole numbers only where their map keeps them whole."""
+    kinds = {name: plain_kind(one) for name, one in types.items()}
+    for text, name in moved.items():
+        one = replaced[name]
+        if one.labels is None:
+            kinds[text] = "integer" if kinds[text] == "integer" and one.column_map.whole else "float"
+    return kinds
+
+
+def _published(
+    plan: TablePlan, layout: Layout
+) -> Callable[[Any, Mapping[Any, Array], Mapping[str, pl.Series]], Mapping[str, pl.Series]]:
+    """What is looked at beside a column: all that stays as it is, and what moves under another map than its own.
+
+    What is derived is made of released columns alone, what moves along moves as the column does, and what is left out
+    tells nothing.
+    """
+    leader = {name: name for name in layout.hidden} | {
+        name: link.to for name, link in plan.specification.linked.items()
+    }
+    texts = {name: text for text, name in (*layout.hidden.items(), *layout.linked.items())}
+    gone: Collection[str] = {str(name) for name in (*layout.dropped, *layout.derived.values())}
+
+    def beside(name: Any, rows: Mapping[Any, Array], others: Mapping[str, pl.Series]) -> Mapping[str, pl.Series]:
+        own = leader[texts[name]]
+        apart = {
+            texts[other]: pl.Series(np.asarray(values)).fill_nan(None)
+            for other, values in rows.items()
+            if leader[texts[other]] != own
+        }
+        return {**{key: one for key, one in others.items() if key not in gone}, **apart}
+
+    return beside

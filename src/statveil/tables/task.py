@@ -1,0 +1,147 @@
+"""What is released of a table, and how it is said: the steps of a release that depend on which columns it is about."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from statveil.contradictions import refuse_contradictions
+from statveil.planning import Plan
+from statveil.tables.blocks import Array
+from statveil.tables.card import make_card
+from statveil.tables.changes import Changes, Labels
+from statveil.tables.preparing import prepare
+from statveil.tables.record import Lent, hash_column, lent_by, make_record
+from statveil.tables.source import Progress, Source
+from statveil.tables.structure.group_search import Beside
+from statveil.tables.verify_content import Check, content_checks
+
+__all__ = ["OneColumn", "Ready", "Task"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ready:
+    """Everything that is needed to write a table. Private, but for the card."""
+
+    changes: Changes
+    record: dict[str, Any]
+    card: Callable[[str | None], dict[str, Any]]
+    """The card, from the hash of the written file."""
+    seed: int
+    """The secret seed of all that is drawn."""
+    accepted: Mapping[str, tuple[str, ...]]
+    """What was accepted as a leak, by hidden column."""
+    shuffle: int | None = None
+    """The secret seed that puts the rows in another order."""
+    notes: tuple[str, ...] = ()
+
+
+class Task(ABC):
+    """What is asked of a table: one column under a plan, or all columns under a specification."""
+
+    seed: int | None
+    """For tests only."""
+
+    @property
+    @abstractmethod
+    def plans(self) -> Mapping[str, Plan]:
+        """The plan of each hidden column."""
+
+    @abstractmethod
+    def check(self, table: Source) -> None:
+        """Refuse a table that lacks what is asked for, from its columns alone."""
+
+    @abstractmethod
+    def hashed(self, table: Source) -> str:
+        """Hash of what is released of a table in memory."""
+
+    @abstractmethod
+    def recorded(self, record: Any, *, sha256: str) -> Lent | None:
+        """What the record of earlier releases of the same lends; an error for that of something else."""
+
+    @abstractmethod
+    def ready(self, table: Source, *, sha256: str, lent: Lent | None, progress: Progress | None = None) -> Ready:
+        """Read, verify and decide. ``lent`` is what the record of earlier releases of the same gives."""
+
+    @abstractmethod
+    def checks(self, table: Source, card: dict[str, Any]) -> Iterator[Check]:
+        """The written table against its card."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneColumn(Task):
+    """One column under its plan, and all else as it is."""
+
+    plan: Plan
+    column: Any
+    accept: Collection[str] = ()
+    round_digits: int | None = None
+    seed: int | None = None
+    shuffle: bool = False
+
+    def __post_init__(self) -> None:
+        refuse_contradictions(self.plan)
+
+    @property
+    def plans(self) -> Mapping[str, Plan]:
+        return {str(self.column): self.plan}
+
+    def check(self, table: Source) -> None:
+        table.find(self.column)
+
+    def hashed(self, table: Source) -> str:
+        return hash_column(table, table.find(self.column))
+
+    def recorded(self, record: Any, *, sha256: str) -> Lent | None:
+        return lent_by(record, column=self.column, sha256=sha256, shuffled=self.shuffle)
+
+    def ready(self, table: Source, *, sha256: str, lent: Lent | None, progress: Progress | None = None) -> Ready:
+        plan, name = self.plan, table.find(self.column)
+        label = table.label(name)
+
+        def read(labels: Labels) -> Iterator[Array]:
+            return table.blocks(name, labels=labels, progress=progress)
+
+        def beside(labels: Labels) -> Beside:
+            return ((rows[name], others) for rows, others in table.beside({name: labels}, progress=progress))
+
+        prepared = prepare(
+            plan,
+            read,
+            column=label,
+            type=table.type_of(name),
+            accept=self.accept,
+            round_digits=self.round_digits,
+            seed=self.seed,
+            secret_seed=None if lent is None else lent.seed,
+            beside=beside,
+            shuffled=self.shuffle,
+        )
+        prepared.check_rows(plan, label)
+
+        def card(sha256: str | None) -> dict[str, Any]:
+            return make_card(
+                plan,
+                column=None if self.column is None else label,
+                accepted=prepared.accepted,
+                round_digits=self.round_digits,
+                test_seed=prepared.test_seed,
+                shuffled=self.shuffle,
+                rows=prepared.rows,
+                sha256=sha256,
+            )
+
+        return Ready(
+            changes=Changes.one(name, prepared.column_map, labels=prepared.labels, round_digits=self.round_digits),
+            record=make_record(plan, prepared, column=self.column, sha256=sha256, shuffled=self.shuffle, lent=lent),
+            card=card,
+            seed=prepared.seed,
+            accepted={str(self.column): prepared.accepted},
+            shuffle=prepared.seed if self.shuffle else None,
+            notes=prepared.warnings,
+        )
+
+    def checks(self, table: Source, card: dict[str, Any]) -> Iterator[Check]:
+        return content_checks(table, self.plan, card)
