@@ -40,7 +40,7 @@ def test_a_budget_holds_over_releases_and_every_command_prints_the_head(cli, boo
     assert code == 0
     first = HEAD.search(out)[1]
     assert first == ledger.head
-    assert "entry 3: joint risk of the mean 0.2 (exact), budget 0.3" in out
+    assert "entry 3: joint risk of the mean of 'x' 0.2 (exact), budget 0.3" in out
     code, out, err = cli(*release(books, 7, "two.csv"))
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
@@ -53,7 +53,7 @@ def test_a_budget_holds_over_releases_and_every_command_prints_the_head(cli, boo
     assert cli(*plan)[0] == 0
     code, out, _ = cli(*release(books, "next", "two.csv"))
     assert code == 0
-    assert "joint risk of the mean 0.3 (" in out.replace("0.300001", "0.3")
+    assert "joint risk of the mean of 'x' 0.3 (" in out.replace("0.300001", "0.3")
     for command in ("show", "verify"):
         code, out, _ = cli("ledger", command, books / "books.db")
         assert code == 0
@@ -79,7 +79,7 @@ def test_json(cli, books):
         "file": str(books / "books.db"),
         "dataset": "staff",
         "audience": "partner",
-        "entry": 2,
+        "entries": [2],
         "head": ledger.head,
     }
     assert (account["secret"], account["before"], account["after"], account["budget"]) == ("mean", 0.02, 0.2, None)

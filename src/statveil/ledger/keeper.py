@@ -39,12 +39,12 @@ class Keeper(Spoken):
         self.ledger = ledger
         self.dataset, self.audience = checked_name(dataset, "the dataset"), checked_name(audience, "the audience")
         self.budget = budget
-        self.entry: int | None = None
-        """Number of the entry of the release that was made last."""
-        self.accounts: tuple[Account, ...] = ()
-        """The secrets of its column, as they stand after it."""
+        self.entries: tuple[int, ...] = ()
+        """Numbers of the entries of the release, one for each column."""
+        self.accounts: dict[str, tuple[Account, ...]] = {}
+        """The secrets of each column, as they stand after it."""
         self.head: str | None = None
-        """The head right after that entry was finished."""
+        """The head right after the last of them was finished."""
         self._notes: list[str] = []
 
     @property
@@ -59,13 +59,17 @@ class Keeper(Spoken):
         return self._notes
 
     def to_json(self) -> dict[str, Any]:
-        """The entry for scripts, with the head that all entries lead to."""
+        """The entries for scripts, with the head that all entries lead to."""
         return {
             "file": str(self.ledger.path),
             "dataset": self.dataset,
             "audience": self.audience,
-            "entry": self.entry,
-            "accounts": [account.to_json() for account in self.accounts],
+            "entries": list(self.entries),
+            "accounts": [
+                {"column": column, **account.to_json()}
+                for column, accounts in self.accounts.items()
+                for account in accounts
+            ],
             "head": self.head,
         }
 
@@ -75,7 +79,7 @@ class Keeper(Spoken):
         self._notes.clear()
         found = self.ledger.check(plan, dataset=self.dataset, column=column, budget=self.budget, recorded=recorded)
         refuse(found, dataset=self.dataset, column=column)
-        self.accounts = found.accounts
+        self.accounts[column] = found.accounts
 
     @contextmanager
     def mending(self, target: Path, folder: Path) -> Iterator[None]:
@@ -87,46 +91,54 @@ class Keeper(Spoken):
             _settle(self.ledger, each, target, left)
 
     @contextmanager
-    def entered(self, written: Written) -> Iterator[None]:
-        """An entry before, and its end after."""
-        run, folder = os.urandom(16).hex(), written.table.parent
-        proven = self.ledger.seen(
-            dataset=self.dataset, column=written.column, source=written.source, sha256=written.sha256
-        )
-        # before the entry: whoever finds both knows that this run left the table
-        write_synced(folder / _RUN, run.encode(), private=True)
-        fresh = written.table.stat()
+    def entered(self, *written: Written) -> Iterator[None]:
+        """An entry for each column before, and its end after."""
+        run, table = os.urandom(16).hex(), written[0].table
+        for each in written:
+            self._compare(each)
+        # before the entries: whoever finds both knows that this run left the table
+        write_synced(table.parent / _RUN, run.encode(), private=True)
+        fresh = table.stat()
         try:
-            self.entry = self.ledger.enter(
-                written.plan,
-                dataset=self.dataset,
-                column=written.column,
-                audience=self.audience,
-                budget=self.budget,
-                sha256=written.sha256,
-                source=written.source,
-                target=written.target,
-                run=run,
-                accepted=written.accepted,
-                shuffled=written.shuffled,
-            )
+            self.entries = tuple(self._enter(each, run) for each in written)
             yield
         except BaseException:
-            # it has its place only if it is no longer here; a ledger that cannot be written keeps it pending
-            if written.table.exists() and os.path.samestat(fresh, written.table.stat()):
+            # it has its place only if it is nowhere here; a ledger that cannot be written keeps it pending
+            if any(os.path.samestat(fresh, path.stat()) for path in table.parent.iterdir()):
                 with suppress(StatveilError):
-                    for each in self.ledger.pending(written.target):
-                        if each.run == run:
-                            self.ledger.finish(each.number, "abandoned", how="not published")
+                    for pending in self.ledger.pending(written[0].target):
+                        if pending.run == run:
+                            self.ledger.finish(pending.number, "abandoned", how="not published")
             raise
+        for entry in self.entries:
+            self._finish(entry)
+
+    def _enter(self, written: Written, run: str) -> int:
+        return self.ledger.enter(
+            written.plan,
+            dataset=self.dataset,
+            column=written.column,
+            audience=self.audience,
+            budget=self.budget,
+            sha256=written.sha256,
+            source=written.source,
+            target=written.target,
+            run=run,
+            accepted=written.accepted,
+            shuffled=written.shuffled,
+        )
+
+    def _compare(self, written: Written) -> None:
+        """Note where nothing but the names says which rows these are."""
+        column = written.column
+        proven = self.ledger.seen(dataset=self.dataset, column=column, source=written.source, sha256=written.sha256)
         if proven is None:
-            self._notes.append(f"the first entry of {written.column!r} of {self.dataset!r} in {self.ledger.path}")
-        if proven is False:
+            self._notes.append(f"the first entry of {column!r} of {self.dataset!r} in {self.ledger.path}")
+        elif not proven:
             self._notes.append(
-                f"counted as a release of the same rows as before: only the name {self.dataset!r} says that they did "
-                "not change"
+                f"{column!r} counts as a release of the same rows as before: only the name {self.dataset!r} says that "
+                "they did not change"
             )
-        self._finish(self.entry)
 
     def _finish(self, entry: int) -> None:
         """The output has its place, and that stands whether or not its entry can be finished now."""

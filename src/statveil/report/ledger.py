@@ -15,13 +15,15 @@ __all__ = ["describe_check", "describe_keeper", "describe_ledger"]
 
 
 def describe_keeper(found: Keeper) -> str:
-    """The entry of a release, what stands of its column, and the head."""
+    """The entries of a release, what stands of its columns, and the head."""
     risks = "; ".join(
-        f"joint risk of the {each.secret} {shown_up(each.after)} ({each.risk_kind}), "
+        f"joint risk of the {each.secret} of {column!r} {shown_up(each.after)} ({each.risk_kind}), "
         + ("no budget is set" if each.budget is None else f"budget {each.budget:g}")
-        for each in found.accounts
+        for column, accounts in found.accounts.items()
+        for each in accounts
     )
-    return f"{found.ledger.path}, entry {found.entry}: {risks}\n  head    {found.head or UNKNOWN}"
+    numbers = ", ".join(map(str, found.entries))
+    return f"{found.ledger.path}, entry {numbers}: {risks}\n  head    {found.head or UNKNOWN}"
 
 
 def describe_ledger(found: LedgerView) -> str:

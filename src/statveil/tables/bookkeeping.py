@@ -49,8 +49,11 @@ class Bookkeeper(Protocol):
     def mending(self, target: Path, folder: Path) -> AbstractContextManager[None]:
         """Around the mending of what a killed run left of ``target`` in its work folder, which the caller holds."""
 
-    def entered(self, written: Written) -> AbstractContextManager[None]:
-        """Around the putting in place: the entry stands before the output has its name, and is finished after."""
+    def entered(self, *written: Written) -> AbstractContextManager[None]:
+        """Around the putting in place: entries stand before the output has its name, and are finished after.
+
+        One is given for each column that was released, all of the same table.
+        """
 
 
 class NoBooks:
@@ -66,7 +69,7 @@ class NoBooks:
         """Nothing to do."""
         return nullcontext()
 
-    def entered(self, written: Written) -> AbstractContextManager[None]:
+    def entered(self, *written: Written) -> AbstractContextManager[None]:
         """Nothing to do."""
         return nullcontext()
 
