@@ -7,7 +7,7 @@ product or quotient of two others, clock times, a flag for a limit.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ _SIDE = 10  # rows on either side of a limit
 _MOST_COLUMNS = 40  # of a table, whose pairs are tried
 _GLANCE = 24
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "log": np.log,
     "log10": np.log10,
     "square": np.square,
@@ -39,7 +39,7 @@ FUNCTIONS = {
     "hundredfold": lambda x: 100 * x,
     "thousandfold": lambda x: 1000 * x,
 }
-PAIRS = {
+PAIRS: dict[str, Callable[[Array, Array], Array]] = {
     "sum": np.add,
     "difference": np.subtract,
     "product": np.multiply,
@@ -150,7 +150,7 @@ def _near(made: Array, written: Array) -> bool:
 
 
 def _close(made: Array, written: Array) -> NDArray[np.bool_]:
-    return np.abs(made - written) <= 1e-5 * np.maximum(np.abs(written), 1e-3 * np.abs(written).max())
+    return np.asarray(np.abs(made - written) <= 1e-5 * np.maximum(np.abs(written), 1e-3 * np.abs(written).max()))
 
 
 def _is_clock(y: Array) -> bool:

@@ -29,8 +29,8 @@ def describe_series(found: Series) -> str:
     ]
     if found.moving is not None:
         lines.append(
-            f"With bins that move with the trend: {shown_up(max(found.moving.later))} ({_kind(found.moving)}). Subtract "
-            "what is predictable."
+            f"With bins that move with the trend: {shown_up(max(found.moving.later))} ({_kind(found.moving)}). "
+            "Subtract what is predictable."
         )
     if found.held is not None:
         lines.append(

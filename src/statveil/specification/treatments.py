@@ -134,6 +134,7 @@ class Hide:
                 tolerance = parse_amount(one.tolerance, "the tolerance")
                 if not isinstance(tolerance, Relative):
                     positive(tolerance, "the tolerance")
+            stated: dict[str, Any] = {} if prior is None else {"prior": prior}
             with at("hide", place):
                 return Problem(
                     family=family,
@@ -142,7 +143,7 @@ class Hide:
                     known=known,
                     distance=self.distance,
                     shape=shape,
-                    **({} if prior is None else {"prior": prior}),
+                    **stated,
                 )
         raise AssertionError  # the error above is passed on
 

@@ -132,4 +132,4 @@ def _entries(weights: Array, chances: Array) -> Counts:
         return np.minimum((chances * len(weights)).astype(np.int64), len(weights) - 1)
     ends = np.cumsum(weights)
     found = np.searchsorted(ends, np.sort(chances) * ends[-1], side="right")
-    return np.minimum(found, np.flatnonzero(weights)[-1])
+    return np.asarray(np.minimum(found, np.flatnonzero(weights)[-1]), dtype=np.int64)

@@ -99,9 +99,9 @@ class Copies:
         return found
 
 
-def find_copies(rows: Beside) -> list[Finding]:
+def find_copies(rows: Beside, *, values_show: bool = True) -> list[Finding]:
     """All that :class:`Copies` finds in a pass over a table."""
-    copies = Copies()
+    copies = Copies(values_show=values_show)
     for values, others in rows:
         if not copies.add(values, others):
             break
