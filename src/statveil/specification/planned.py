@@ -13,7 +13,7 @@ from statveil.plan_file import content_of, plan_from
 from statveil.planning import Plan
 from statveil.problem.tolerance import Relative
 from statveil.rounding import shown_up
-from statveil.specification.column_plan import column_risk, plan_column, secret_risks
+from statveil.specification.column_plan import column_risk, plan_column, planned_problems, secret_risks
 from statveil.specification.placed import PlacedError, PlacedTargetError, about
 from statveil.specification.reading import placed_in
 from statveil.specification.specification import Specification
@@ -111,7 +111,7 @@ class TablePlan(Spoken):
             raise ProblemError("its plans are not those of the columns that its specification hides.")
         plans = {name: plan_from(one, source=f"the plan of {name!r}") for name, one in written.items()}
         for name, plan in plans.items():
-            if plan.problem not in specification.hidden[name].problems:
+            if plan.problem not in planned_problems(specification.hidden[name]):
                 raise ProblemError(f"the plan of {name!r} is about another problem than its specification states.")
         made = _table_plan(specification, plans)
         stated = made.to_json()
