@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import pickle
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from hashlib import blake2b
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -52,15 +51,12 @@ class OnceForEachColumn(_Kept):
 
 
 class OnceForEachTable(_Kept):
-    """A search in the other columns, for tables of one short block."""
+    """A search in the rows that were kept of a table, for short ones."""
 
-    def __call__(self, rows: Iterator[Any], **options: Any) -> Any:
-        begun = [block for block in (next(rows, None), next(rows, None)) if block is not None]
-        again = chain(begun, rows)
-        if len(begun) != 1 or len(begun[0][0]) * len(begun[0][1]) > _SHORT:
-            return self.function(again, **options)
-        known = blake2b(pickle.dumps(begun[0])).digest()
-        return list(self.answer((known, *sorted(options.items())), again, **options))
+    def __call__(self, sample: Any) -> Any:
+        if len(sample.values) * len(sample.labels) > _SHORT:
+            return self.function(sample)
+        return iter(self.answer(blake2b(pickle.dumps(sample)).digest(), sample))
 
 
 class OnceForEachGoal(_Kept):
