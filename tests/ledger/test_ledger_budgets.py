@@ -82,7 +82,7 @@ def test_a_refusal_says_what_was_asked_and_what_still_fits(ledger):
         "distortion 3.5",
     ):
         assert part in said, (part, said)
-    assert "least distortion that still fits is 4.5" in said
+    assert "least distortion known that still fits is 4.5" in said
     assert "\n" not in said
     assert ledger.head == head, "a refusal enters nothing"
     # and it does fit
@@ -248,6 +248,18 @@ def test_names_are_names(ledger, name):
         ledger.enter(TEN, dataset=name, column="wage")
     with pytest.raises(sv.ProblemError, match="the dataset must be"):
         ledger.keeper(dataset=name)
+
+
+@pytest.mark.parametrize(
+    "name", [" wage ", "", "x" * 5000, "a\x00b", "a\x00c", "Gehälter", "'; DROP TABLE entries; --"]
+)
+def test_columns_are_called_what_their_table_calls_them(ledger, name):
+    ledger.add(TEN, dataset="d", column=name, budget=0.2)
+    assert not ledger.check(SEVEN, dataset="d", column=name).allowed
+    assert ledger.check(SEVEN, dataset="d", column=f"{name}.").allowed
+    (column,) = ledger.show(column=name).columns
+    assert column.column == name
+    assert ledger.verify().ok
 
 
 def test_nothing_private_is_in_the_file(tmp_path, ledger):

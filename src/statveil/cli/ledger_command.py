@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from statveil.cli.options import Once, echo_json, json_option
+from statveil.cli.parsing import parse_secret
 from statveil.cli.terminal import IN_PLACE, echo
 from statveil.errors import ProblemError
 from statveil.ledger.ledger import Ledger
@@ -74,10 +75,10 @@ def verify(file: str, head: str | None, as_json: bool) -> None:
 @json_option
 def budget(file: str, dataset: str, column: str, secret: str, max_risk: float, as_json: bool) -> None:
     """Set the budget of a secret of a column, or change it: an entry of its own, which 'show' lists."""
-    ledger = Ledger(file)
-    number = ledger.set_budget(max_risk, dataset=dataset, column=column, secret=secret)
-    facts = {"entry": number, "dataset": dataset, "column": column, "secret": secret, "max_risk": max_risk}
-    text = f"Entry {number}: the joint risk of the {secret} of {column!r} of {dataset!r} may be {max_risk:g}."
+    ledger, named = Ledger(file), parse_secret(secret)
+    number = ledger.set_budget(max_risk, dataset=dataset, column=column, secret=named)
+    facts = {"entry": number, "dataset": dataset, "column": column, "secret": named.label, "max_risk": max_risk}
+    text = f"Entry {number}: the joint risk of the {named.label} of {column!r} of {dataset!r} may be {max_risk:g}."
     _ended(facts, text, ledger, as_json)
 
 

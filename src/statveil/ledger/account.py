@@ -207,7 +207,7 @@ def _what_fits(decision: Decision, budgets: Mapping[str, float]) -> str:
     if found is not None:
         how = "--max-risk" if not earlier else "--after the earlier plans, --max-risk"
         said = distortion_text(problem, found.distortion)
-        return f"the least distortion that still fits is {said} ('statveil plan' with {how} {goal:g})"
+        return f"the least distortion known that still fits is {said} ('statveil plan' with {how} {goal:g})"
     again = [each.plan for each in earlier if each.plan.problem == problem and not each.draws]
     if again and _fits(again[0], earlier, budgets):
         least = min(again, key=lambda one: one.distortion)

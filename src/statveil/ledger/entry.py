@@ -10,7 +10,7 @@ from typing import Any
 from statveil import __version__
 from statveil.errors import ProblemError
 
-__all__ = ["COUNTS", "NOTHING", "STATES", "canonical", "checked_name", "head_after", "new_entry"]
+__all__ = ["COUNTS", "NOTHING", "STATES", "canonical", "checked_column", "checked_name", "head_after", "new_entry"]
 
 NOTHING = "0" * 64
 """What the first entry follows."""
@@ -54,6 +54,17 @@ def checked_name(name: Any, what: str) -> str:
         raise ProblemError(
             f"{what} must be a name of 1 to {_LONGEST} characters without blanks around it. Got {name!r}."
         )
+    return _text(name, what)
+
+
+def checked_column(name: Any) -> str:
+    """The name of a column, which its table chose."""
+    if not isinstance(name, str):
+        raise ProblemError(f"the column must be a name. Got {name!r}.")
+    return _text(name, "the column")
+
+
+def _text(name: str, what: str) -> str:
     try:
         name.encode()
     except UnicodeEncodeError:

@@ -14,7 +14,7 @@ from typing import Any
 
 from statveil.errors import FileError, StatveilError
 from statveil.ledger.account import Account, refuse
-from statveil.ledger.entry import checked_name
+from statveil.ledger.entry import checked_column, checked_name
 from statveil.ledger.ledger import Ledger, Pending
 from statveil.planning import Plan
 from statveil.spoken import Spoken
@@ -75,7 +75,7 @@ class Keeper(Spoken):
 
     def admit(self, plan: Plan, *, column: str, recorded: bool) -> None:
         """Refuse what would pass a budget."""
-        checked_name(column, "the column")
+        checked_column(column)
         self._notes.clear()
         found = self.ledger.check(plan, dataset=self.dataset, column=column, budget=self.budget, recorded=recorded)
         refuse(found, dataset=self.dataset, column=column)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from statveil.errors import BudgetError, FileError, ProblemError
 from statveil.ledger.account import Counted, Decision, decide, refuse
-from statveil.ledger.entry import STATES, checked_name
+from statveil.ledger.entry import STATES, checked_column, checked_name
 from statveil.ledger.store import Store, append, entry, last
 from statveil.numbers import number
 from statveil.planning import Plan
@@ -91,6 +91,9 @@ class Ledger:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._store = Store(path)
 
+    def __repr__(self) -> str:
+        return f"Ledger({str(self.path)!r})"
+
     @classmethod
     def create(cls, path: str | os.PathLike[str]) -> Ledger:
         """Make a new, empty ledger; only its owner can read it."""
@@ -143,7 +146,7 @@ class Ledger:
 
         Nothing that was released is taken back where it is lowered.
         """
-        checked_name(dataset, "the dataset"), checked_name(column, "the column")
+        checked_name(dataset, "the dataset"), checked_column(column)
         named = secret_from_text(secret, _parsed) if isinstance(secret, str) else secret
         most = _checked_risk(max_risk)
         with self._store.writing() as db:
@@ -191,8 +194,7 @@ class Ledger:
         FileError
             The ledger cannot be written; nothing was entered.
         """
-        for name, what in ((dataset, "the dataset"), (column, "the column"), (audience, "the audience")):
-            checked_name(name, what)
+        checked_name(dataset, "the dataset"), checked_column(column), checked_name(audience, "the audience")
         text, mark = plan_text(plan)
         asked = Counted(plan=plan, sha256=mark, made=((sha256 or "", source or ""),))
         with self._store.reading() as db:
