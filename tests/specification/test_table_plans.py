@@ -2,6 +2,8 @@
 
 import json
 
+import numpy as np
+import polars as pl
 import pytest
 
 import statveil as sv
@@ -112,7 +114,7 @@ def test_secrets_that_one_shift_moves_are_served_by_the_widest_tolerance():
             "share a prior",
         ),
         (
-            'hide = ["mean", "std"]\nprior = ["mu=0:9", "sigma=1:2"]\ntolerance = 0.1\nmax_risk = 0.3\n'
+            'hide = ["mean", "median"]\nprior = ["mu=0:9", "sigma=1:2"]\ntolerance = 0.1\nmax_risk = 0.3\n'
             'family = "gaussian"\n',
             "without a family",
         ),
@@ -121,6 +123,29 @@ def test_secrets_that_one_shift_moves_are_served_by_the_widest_tolerance():
 def test_secrets_that_no_one_plan_serves_are_refused(text, words):
     with pytest.raises((ProblemError, TargetError), match=r"line 1: .*" + words):
         sv.plan_specification(column(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'hide = ["mean", "std"]\nfamily = "gaussian"\nprior = ["mu=0:90", "sigma=10:70"]\ntolerance = 1\n',
+        'hide = [{secret = "mean", prior = "0:90"}, {secret = "std", prior = "10:70"}]\ntolerance = 1\n',
+    ],
+)
+def test_two_secrets_with_beliefs_of_their_own_have_bins_in_both(text):
+    found = sv.plan_specification(column(text + "max_risk = 0.3\n"))
+    mean, std = (one["risk"] for one in found.secrets)
+    assert found.risk <= 0.3
+    # independent beliefs, and each is released by its own bins (theory 17.4)
+    assert found.risk == pytest.approx(1 - (1 - mean) * (1 - std), rel=1e-9)
+    assert found.intersection == pytest.approx(mean * std, rel=1e-9)
+    assert sv.TablePlan.from_json(found.to_json()) == found
+    x = np.random.default_rng(1).normal(33, 21, 400)
+    one, two = (sv.release(found, pl.DataFrame({"x": y}))["x"].to_numpy() for y in (x, 33 + 1.001 * (x - 33.001)))
+    # nearly equal statistics are in one cell, and nothing but the cell is told of them
+    assert np.mean(one) == pytest.approx(np.mean(two), abs=1e-4)
+    assert np.std(one) == pytest.approx(np.std(two), abs=1e-4)
+    assert abs(np.mean(one) - np.mean(x)) > 1e-3
 
 
 def test_a_column_whose_rows_are_drawn_anew_moves_no_other():

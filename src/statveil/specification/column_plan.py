@@ -82,7 +82,9 @@ def planned_problems(hide: Hide) -> tuple[Problem, ...]:
 def _apart(hide: Hide) -> bool:
     """Whether there are two secrets, each with a prior of its own, or parameters of a family that have them."""
     own = len({each.prior for each in hide.secrets}) == 2 and all(each.prior for each in hide.secrets)
-    return len(hide.problems) == 2 and (own or hide.family is not None)
+    # one moves with the column, the other only stretches with it
+    kinds = [bool(problem.secret.per_shift) for problem in hide.problems]
+    return sorted(kinds) == [False, True] and (own or hide.family is not None)
 
 
 def _both(hide: Hide) -> Problem:
