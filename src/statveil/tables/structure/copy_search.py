@@ -168,7 +168,7 @@ def _ranks_alone(y: Array) -> bool:
     more than ranks.
     """
     places, counts = np.unique(y, return_counts=True)
-    if np.ptp(counts) > 1 or (len(places) < len(y) and len(places) > 100):
+    if len(places) < 2 or np.ptp(counts) > 1 or (len(places) < len(y) and len(places) > 100):
         return False
     gaps = np.diff(places)
     return bool(np.all(np.abs(gaps - gaps[0]) <= 1e-9 * np.abs(y).max()))
