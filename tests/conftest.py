@@ -41,7 +41,7 @@ def no_optimum():
         yield
 
 
-# Nobody pulls the plug on this process, and a disk takes its time; test_faults.py looks at every sync of other processes.
+# Nobody pulls the plug on this process, and a disk takes its time; test_faults.py looks at the syncs of others.
 os.fsync = lambda handle: None
 
 planning.least_possible = Remembered(planning.least_possible)
