@@ -49,15 +49,12 @@ QUICK_BROKEN = (
     "hexadecimal",
 )
 QUICK_SOUND = (
-    "shift of normal rows",
     "scale of lognormal rows",
     "whole steps",
-    "tenths",
     "rank of binomial rows",
     "unit of Poisson rows",
     "categories",
     "gaussian box",
-    "exponential",
 )
 
 

@@ -47,7 +47,7 @@ def spelled(form, name="mean"):
 @pytest.mark.usefixtures("no_optimum")
 @pytest.mark.parametrize("form", [form for form in PRIORS if form != "NAME=X"])
 def test_every_listed_prior_can_be_planned_with(cli, form):
-    code, out, err = cli("plan", "--family", "location", "--prior", spelled(form), *ASKED)
+    code, out, err = cli("plan", "--family", "location", "--prior", spelled(form), *ASKED, "--method", "interval")
     assert (code, err) == (0, "")
     assert "Hides the mean" in out
 
@@ -209,7 +209,7 @@ BOUNDS = {"min=0": {"minimum": 0}, "max=100": {"maximum": 100}, "min=-10": {"min
 @pytest.mark.parametrize("bound", BOUNDS)
 def test_between_ends_at_a_known_bound(cli, bound):
     prior = ("--prior", "mean~between(20,80,0.9)")
-    code, _, err = cli("plan", "--family", "location", *prior, "--known", bound, *ASKED)
+    code, _, err = cli("plan", "--family", "location", *prior, "--known", bound, *ASKED, "--method", "interval")
     assert (code, err) == (0, "")
     problem = sv.Problem(
         family=sv.Location(),

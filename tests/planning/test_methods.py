@@ -287,6 +287,7 @@ def test_the_words_of_a_plan_say_what_its_headline_does_not(plan):
 BASE = ["--family", "location", "--prior", "mean=0:100", "--secret", "mean", "--tolerance", "1"]
 
 
+@pytest.mark.usefixtures("no_optimum")
 @pytest.mark.parametrize("method", ["auto", *ALONE])
 def test_every_method_by_name(cli, method):
     words = ["--family", "poisson", "--prior", "rate=2:26", "--secret", "mean", "--tolerance", "1"]

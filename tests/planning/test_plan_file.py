@@ -5,6 +5,7 @@ import json
 import os
 import stat
 from contextlib import nullcontext
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +91,11 @@ def made(name: str) -> sv.Plan:
         with none_known() if name in ("table", "elicited") else nullcontext():  # one optimum under a density will do
             _MADE[name] = sv.plan(problem, **target)
     return _MADE[name]
+
+
+@cache
+def text_of(name: str) -> str:
+    return dump_plan(made(name))
 
 
 every_plan = pytest.mark.parametrize("name", ASKED)
@@ -387,7 +393,7 @@ def places(node, path=()):
 @quietly
 @given(name=st.sampled_from(DAMAGED), where=st.floats(0.0, 1.0, exclude_max=True))
 def test_a_truncated_plan_is_refused(name, where):
-    text = dump_plan(made(name)).rstrip()
+    text = text_of(name).rstrip()
     with pytest.raises(sv.PlanFileError):
         parse_plan(text[: int(where * len(text))])
 
@@ -395,7 +401,7 @@ def test_a_truncated_plan_is_refused(name, where):
 @seldom
 @given(name=st.sampled_from(DAMAGED), data=st.data())
 def test_a_plan_with_a_part_deleted_is_refused_or_read(name, data):
-    content = json.loads(dump_plan(made(name)))
+    content = json.loads(text_of(name))
     path = data.draw(st.sampled_from(list(places(content))))
     place = content
     for key in path[:-1]:
@@ -412,7 +418,7 @@ def test_a_plan_with_a_part_deleted_is_refused_or_read(name, data):
 @seldom
 @given(name=st.sampled_from(DAMAGED), data=st.data(), value=wrong)
 def test_a_plan_with_a_part_replaced_is_refused_or_read(name, data, value):
-    content = json.loads(dump_plan(made(name)))
+    content = json.loads(text_of(name))
     path = data.draw(st.sampled_from(list(places(content))))
     place = content
     for key in path[:-1]:

@@ -262,7 +262,7 @@ def test_a_distortion_below_the_tolerance(budget, secret):
         assert sv.plan(problem, max_distortion=budget).risk <= best * 1.01
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))  # each kind of secret twice
 def test_triangle_plans_are_within_one_percent(seed):
     rng = np.random.default_rng(2000 + seed)
     secret = [sv.Quantile(float(rng.uniform(0, 1))), sv.Std(), sv.Mean(), sv.Quantile(0.48)][seed % 4]

@@ -75,6 +75,7 @@ def test_the_poisson_distribution_of_scipy_plans_as_our_own(method):
             sv.Problem(family=family, prior=sv.Box({name: (5, 60)}), secret=sv.Mean(), tolerance=0.5),
             max_risk=0.25,
             method=method,
+            grid=200,
         )
         for family, name in ((sv.Poisson(), "rate"), (sv.Counts("poisson"), "mu"))
     )
@@ -118,12 +119,12 @@ def test_a_plan_and_a_release_of_counts_survive_their_files(plan, cli, tmp_path)
 def test_the_command_plans_what_the_library_plans(cli):
     code, out, _ = cli(
         "plan", "--family", "counts:logser", "--prior", "p=0.3:0.9", "--secret", "mean", "--tolerance", "0.05",
-        "--max-risk", "0.3", "--method", "greedy", "--json",
+        "--max-risk", "0.3", "--method", "greedy", "--grid", "100", "--json",
     )  # fmt: skip
     assert code == 0
     family = sv.Counts("logser")
     problem = sv.Problem(family=family, prior=sv.Box(p=(0.3, 0.9)), secret=sv.Mean(), tolerance=0.05)
-    assert json.loads(out)["risk"] == sv.plan(problem, max_risk=0.3, method="greedy").risk
+    assert json.loads(out)["risk"] == sv.plan(problem, max_risk=0.3, method="greedy", grid=100).risk
 
 
 BAD = {

@@ -70,8 +70,12 @@ def test_the_columns_own_value_is_g_at_the_parameter_of_its_mean(name):
     assert anchor_of(problem, parameter) == float(problem.family.mean(parameter))
 
 
-@pytest.mark.parametrize("method", ["dynamic", "greedy", "comb", "layered"])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    ("name", "method"),
+    # every function, and every method for two of them: a release knows the mechanism, not what it was designed for
+    [(name, "dynamic") for name in CASES]
+    + [(name, method) for name in list(CASES)[:2] for method in ("greedy", "comb", "layered")],
+)
 def test_the_record_says_g_and_the_released_column_has_the_released_g(name, method):
     problem, column, g = CASES[name]
     plan = sv.plan(problem, max_risk=0.2, method=method, grid=60)

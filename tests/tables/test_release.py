@@ -86,7 +86,7 @@ def test_the_released_statistic_is_the_plans_and_the_structure_stays(name, secre
     width = 12.0 if name == "gaussian from 0" else None
     plan = planned(family, prior, secret, known=known, width=width)
     rng = np.random.default_rng(len(name))
-    for _ in range(5):
+    for _ in range(3):
         values = draw(name, rng)
         done = sv.release(plan, values, accept=["bounds"], details=True)
         wanted = float(plan.apply(**done.record["estimates"]["parameters"]).secret)

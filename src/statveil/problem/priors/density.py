@@ -141,7 +141,23 @@ class Density(Axis):
 
     def _tail(self, x: ArrayLike) -> NDArray[np.float64]:
         """Mass below ``x``, or minus the mass above it: differences of either are masses between."""
-        return np.asarray(-self._frozen.sf(x) if self._upper else self._frozen.cdf(x), dtype=np.float64)
+        if self.name == "norm":
+            from scipy.special import ndtr
+
+            below = -ndtr(-self._from_centre(x)) if self._upper else ndtr(self._from_centre(x))
+        else:
+            below = -self._frozen.sf(x) if self._upper else self._frozen.cdf(x)
+        return np.asarray(below, dtype=np.float64)
+
+    def _height(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The density on the whole line."""
+        if self.name != "norm":
+            return np.asarray(self._frozen.pdf(x), dtype=np.float64)
+        return np.asarray(np.exp(-(self._from_centre(x) ** 2) / 2.0) / math.sqrt(2 * math.pi) / self.args[1])
+
+    def _from_centre(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Standard deviations of a normal density: the commonest belief is worth SciPy's formulas without its checks."""
+        return (np.asarray(x, dtype=np.float64) - self.args[0]) / self.args[1]
 
     @cached_property
     def _ends(self) -> tuple[float, float]:
@@ -169,7 +185,7 @@ class Density(Axis):
         at = np.asarray(x, dtype=np.float64)
         below, above = self._ends
         inside = (at >= self.low) & (at <= self.high)
-        return np.where(inside, self._frozen.pdf(at) / (above - below), 0.0)
+        return np.where(inside, self._height(at) / (above - below), 0.0)
 
     def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
         below, above = self._ends
