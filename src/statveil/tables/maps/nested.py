@@ -107,9 +107,7 @@ def _least(units: Counts, keep: int, draws: Generator) -> Counts:
     return np.asarray(seen[stops] - seen[stops - units], dtype=np.int64)
 
 
-def first_placed(
-    weights: Array, units: int, draws: Node, *, listed: int = _LISTED, thrown: int = _THROWN
-) -> Counts:
+def first_placed(weights: Array, units: int, draws: Node, *, listed: int = _LISTED, thrown: int = _THROWN) -> Counts:
     """How many of the first ``units`` throws each entry gets, each with the odds ``weights``: multinomial, and nested.
 
     The first throws are made one by one. Then come parts of three times as many throws as there were before, each drawn
@@ -131,7 +129,7 @@ def first_placed(
 def _entries(weights: Array, chances: Array) -> Counts:
     """Which entry each chance from 0 to 1 falls to."""
     if (weights == weights[0]).all():
-        return np.minimum((chances * len(weights)).astype(np.int64), len(weights) - 1)
+        return np.asarray(np.minimum(chances * len(weights), len(weights) - 1), dtype=np.int64)
     ends = np.cumsum(weights)
     found = np.searchsorted(ends, np.sort(chances) * ends[-1], side="right")
-    return np.minimum(found, np.flatnonzero(weights)[-1])
+    return np.asarray(np.minimum(found, np.flatnonzero(weights)[-1]), dtype=np.int64)
