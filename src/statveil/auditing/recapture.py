@@ -28,13 +28,19 @@ def drawn_apart(view: View) -> bool:
 
 def _nested(view: View, release: Earlier) -> bool:
     one, two = _both(view, release)
-    if not view.mode.nested or release.plan.mode != view.plan.mode:
+    if not _comparable(view, release):
         return False
     if view.mode.categories:
         size = len(view.plan.problem.family.params)
         counts = [np.bincount(table.astype(np.int64), minlength=size) for table in (one, two)]
         return int((one != two).sum()) == int(np.abs(counts[0] - counts[1]).sum()) // 2
     return bool((one <= two).all() or (two <= one).all())
+
+
+def _comparable(view: View, release: Earlier) -> bool:
+    """Whether both tables were drawn in a way that can be nested, from counts both or from categories both."""
+    one, two = view.mode, release.plan.release_mode
+    return one.nested and two.nested and one.categories == two.categories
 
 
 def _both(view: View, release: Earlier) -> tuple[Array, Array]:
@@ -50,7 +56,7 @@ def recaptured(view: View, release: Earlier) -> list[tuple[float, float]]:
     One if rows or units were taken away for both tables, and one if they were added for both.
     """
     one, two = _both(view, release)
-    if not view.mode.nested or release.plan.mode != view.plan.mode or len(one) < 2:
+    if not _comparable(view, release) or len(one) < 2:
         return []
     family = view.plan.problem.family
     if view.mode.categories:
