@@ -267,8 +267,8 @@ def _maps_that_tell(plans: Sequence[Plan]) -> str | None:
     drawn = [plan for plan in different if plan.release_mode.random and not plan.release_mode.of_model]
     if drawn and len(drawn) < len(different):
         return (
-            f"the mode {drawn[0].mode!r} draws rows at random, and how far the order of the rows, which another "
-            "release keeps, agrees with its rows shows how many of them were changed"
+            f"the mode {drawn[0].mode!r} draws rows at random, and how far they agree with the order that another "
+            "release keeps shows how many of them were changed"
         )
     if len(drawn) > 1 and not all(plan.release_mode.nested for plan in drawn):
         return (

@@ -13,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import statveil as sv
+from statveil.auditing.recapture import drawn_apart, recaptured
+from statveil.auditing.view import Earlier, Knowledge, View
 from statveil.tables.blocks import blocks_of
 from statveil.tables.maps.category import prepare_category
 from statveil.tables.maps.jitter import prepare_jitter
@@ -214,7 +216,7 @@ def class_of(plans, value):
     return edges[place - 1], edges[place]
 
 
-def recaptured(one, two):
+def candidates_of(one, two):
     """What the true mean would be if units were added both times, and if they were taken away both times."""
     common = float(np.cov(one, two)[0, 1])
     return common, float(one.mean() * two.mean() / common)
@@ -237,7 +239,7 @@ def unit_game(plans, *, runs, streams):
             mean = float(plan.apply(rate=truth).secret)
             prepared = prepare_unit(blocks, mean=mean, weights="equal", seed=2 * run + number * (streams - 1))
             tables.append(released(prepared, blocks))
-        candidates = recaptured(*tables)
+        candidates = candidates_of(*tables)
         near += min(abs(each - truth) for each in candidates) <= 0.4
         hits += abs(guess_of(candidates, *class_of(plans, truth), rng) - truth) <= 0.4
     return near / runs, hits / runs
@@ -343,7 +345,7 @@ def test_the_order_of_the_rows_tells_how_many_units_were_taken_away():
     assert by_rank.mode == "rank"
     composed = sv.compose([poisson_plans()[0], by_rank])
     assert composed.risk == 1
-    assert "order of the rows" in composed.secrets[0].why
+    assert "order that another release keeps" in composed.secrets[0].why
 
 
 # --- the record ---------------------------------------------------------------------------------------
@@ -433,3 +435,47 @@ def test_files_of_two_plans_with_one_record_are_nested(cli, tmp_path, counts, sh
     assert "has changed since" in err
     assert json.loads(record.read_text()) == kept
     assert not (tmp_path / "new.csv").exists()
+
+
+@pytest.mark.parametrize("kind", ["poisson", "category"])
+def test_the_audit_recaptures_what_two_records_have_drawn(kind):
+    rng = np.random.default_rng(21)
+    if kind == "category":
+        problem = sv.Problem(family=sv.Categorical(labels=("a", "b")), secret=sv.Fraction("a"), tolerance=0.02)
+        plan, column = sv.plan(problem, bin=0.4), rng.choice(["a", "b"], ROWS, p=[0.3, 0.7])
+    else:
+        problem = sv.Problem(family=sv.Poisson(), prior=sv.Box(rate=(4, 16)), secret=sv.Mean(), tolerance=0.4)
+        plan, column = sv.plan(problem, max_risk=0.15, method="greedy", grid=60), rng.poisson(8, ROWS)
+    first = sv.release(plan, column, details=True)
+    findings = {}
+    for streams, record in ((1, first.record), (2, None)):
+        other = sv.release(plan, column, record=record)
+        options = {"attackers": ["repeated"], "trials": 200, "seed": 1}
+        found = sv.audit(plan, column, first.table, releases=[(plan, other)], **options)
+        findings[streams] = next(each for each in found.findings if each.attacker == "repeated")
+    assert findings[1].verdict != "leaks"
+    assert findings[2].verdict == "leaks"
+    assert findings[2].rate > 2 * findings[1].rate
+
+
+@pytest.mark.parametrize("means", [(5.0, 4.0), (12.0, 15.0)])
+def test_geometric_counts_are_recaptured_by_their_own_law(means):
+    column = (np.random.default_rng(22).geometric(0.1, 200_000) - 1).astype(np.float64)
+    blocks = blocks_of(column)
+    problem = sv.Problem(family=sv.Geometric(), prior=sv.Box(p=(0.05, 0.3)), secret=sv.Mean(), tolerance=0.3)
+    plan = sv.plan(problem, max_risk=0.3, method="greedy", grid=60)
+    for seeds in ((1, 2), (1, 1)):
+        one, two = (
+            released(prepare_unit(blocks, mean=mean, weights="urn", seed=seed), blocks)
+            for mean, seed in zip(means, seeds, strict=True)
+        )
+        other = Earlier(plan=plan, column=two)
+        view = View(plan=plan, column=one, knowledge=Knowledge(releases=(other,)))
+        candidates = recaptured(view, other)
+        assert drawn_apart(view) == (seeds == (1, 2))
+        if seeds == (1, 1):
+            assert candidates == []
+        else:
+            value, error = min(candidates, key=lambda each: abs(each[0] - column.mean()))
+            assert abs(value - column.mean()) < 4 * error
+            assert error < 1

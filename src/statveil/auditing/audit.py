@@ -16,6 +16,7 @@ from statveil.auditing.distances import distances
 from statveil.auditing.game import Game, Score
 from statveil.auditing.inversion import released_statistic
 from statveil.auditing.patterns import PATTERNS, find_patterns
+from statveil.auditing.recapture import drawn_apart
 from statveil.auditing.relations import MISSING, Threshold, find_thresholds
 from statveil.auditing.same_release import check_is_release
 from statveil.auditing.tables import AuditTable, read_table
@@ -233,7 +234,7 @@ def audit(
     baseline = ATTACKERS["prior"]()
     if not any(attacker.name == baseline.name for attacker in useful):
         useful = [baseline, *useful]
-    game = Game(plan, before, useful, knowledge, np.random.default_rng(seed))
+    game = Game(plan, before, useful, knowledge, np.random.default_rng(seed), apart=drawn_apart(view))
     schedule = looks(trials)
     for look in schedule:
         scores = game.play(look - game.trials, progress=lambda done: progress("attacking", done, trials))

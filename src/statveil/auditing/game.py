@@ -70,9 +70,18 @@ class Game:
     """
 
     def __init__(
-        self, plan: Plan, table: AuditTable, attackers: Sequence[Attacker], knowledge: Knowledge, rng: Generator
+        self,
+        plan: Plan,
+        table: AuditTable,
+        attackers: Sequence[Attacker],
+        knowledge: Knowledge,
+        rng: Generator,
+        *,
+        apart: bool = True,
     ) -> None:
         self.plan, self.table, self.attackers, self.knowledge, self.rng = plan, table, attackers, knowledge, rng
+        self.apart = apart
+        """Whether other releases of the column were drawn by another stream than this one."""
         self.trials = 0
         self.hits = dict.fromkeys((attacker.name for attacker in attackers), 0)
         self.size = min(ROWS, max(1, round(0.8 * len(table.column))))
@@ -148,9 +157,10 @@ class Game:
         categories = isinstance(self.plan.problem.family, Categorical)
         fresh = arranged(before, fresh, groups, self.rng, categories=categories)
         seed = self._seed()
+        second = seed + 1 if self.apart else seed
         released, prepared = release_column(self.plan, fresh, bits=self.table.bits, seed=seed)
         earlier = tuple(
-            Earlier(plan=other.plan, column=release_column(other.plan, fresh, bits=self.table.bits, seed=seed + 1)[0])
+            Earlier(plan=other.plan, column=release_column(other.plan, fresh, bits=self.table.bits, seed=second)[0])
             for other in self.knowledge.releases
         )
         table = self.table

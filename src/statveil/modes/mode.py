@@ -54,8 +54,8 @@ class Mode(ABC):
     random: ClassVar[bool] = False
     """Whether rows are drawn by the secret seed, so that they must be exchangeable."""
     nested: ClassVar[bool] = False
-    """Whether they are drawn in one order of the column, of which a plan takes the first, so that releases under
-    several plans provably tell no more than their parameters."""
+    """Whether every plan takes the first in one order of the column, so that releases under several plans with one
+    record provably tell no more than their parameters."""
     parts_equals: ClassVar[bool] = False
     """Whether rows of one value come out in a random order."""
     line: ClassVar[bool] = False

@@ -10,6 +10,7 @@ from statveil.auditing.attacker import Attacker
 from statveil.auditing.evidence import Span, agreed, pulled_back, slack_of
 from statveil.auditing.inversion import Inversion, inverted
 from statveil.auditing.posterior import Posterior
+from statveil.auditing.recapture import recaptured
 from statveil.auditing.view import Earlier, View
 from statveil.problem.column_numbers import InMemory
 from statveil.problem.location_scale import LocationScale
@@ -19,16 +20,20 @@ from statveil.tables.blocks import Array
 __all__ = ["Repeated"]
 
 _NODES = 2001
+_DOUBT = 1e-9
 
 
 class Repeated(Attacker):
-    """Keeps the originals that every release leaves open, and compares the releases row by row."""
+    """Keeps the originals that every release leaves open, and compares the releases row by row.
+
+    Rows that two streams have drawn it counts in both tables (:mod:`statveil.auditing.recapture`).
+    """
 
     name: ClassVar[str] = "repeated"
     doc: ClassVar[str] = "other releases of the same column under other plans"
     remedy: ClassVar[str] = (
-        "Release a column under one plan only. A second release must have the first one's plan and record, "
-        "so that it is the same table."
+        "Release a column under one plan only, always with the same record, so that it is the same table; what "
+        "several plans tell together 'statveil compose' says."
     )
 
     def applies(self, view: View) -> bool:
@@ -59,7 +64,23 @@ class Repeated(Attacker):
         points = np.linspace(min(low, high), max(low, high), _NODES)
         if comb is not None:
             points = comb[(comb >= low - reach) & (comb <= high + reach)]
-        return Posterior.of(points, np.interp(points, secrets, weights)) or found.posterior()
+        seen = np.interp(points, secrets, weights) * _recapture(view, points)
+        return Posterior.of(points, seen) or found.posterior()
+
+
+def _recapture(view: View, points: Array) -> Array:
+    """How well each candidate fits the number of rows that two tables share; the same for all where that says nothing.
+
+    A candidate for each way the rows may have been drawn, so that other candidates keep a little.
+    """
+    fits, grain = np.ones(len(points)), 2 * np.ptp(points) / max(len(points) - 1, 1)
+    for release in view.knowledge.releases:
+        found = recaptured(view, release)
+        if found and grain:
+            wide = [(value, max(error, grain)) for value, error in found]
+            off = [np.minimum(np.abs(points - value) / error, 1e3) for value, error in wide]
+            fits *= _DOUBT + sum(np.exp(-0.5 * far**2) / error for far, (_, error) in zip(off, wide, strict=True))
+    return fits
 
 
 def _through(problem: Problem, found: Inversion, column: Array) -> Array | None:

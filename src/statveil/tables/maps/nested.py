@@ -129,7 +129,7 @@ def first_placed(weights: Array, units: int, draws: Node, *, listed: int = _LIST
 def _entries(weights: Array, chances: Array) -> Counts:
     """Which entry each chance from 0 to 1 falls to."""
     if (weights == weights[0]).all():
-        return np.minimum((chances * len(weights)).astype(np.int64), len(weights) - 1)
+        return np.asarray(np.minimum(chances * len(weights), len(weights) - 1), dtype=np.int64)
     ends = np.cumsum(weights)
     found = np.searchsorted(ends, np.sort(chances) * ends[-1], side="right")
     return np.asarray(np.minimum(found, np.flatnonzero(weights)[-1]), dtype=np.int64)

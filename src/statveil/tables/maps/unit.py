@@ -5,8 +5,7 @@ random order of all units restricted to a block is a random order of that block'
 take turns, and throws split the same way. So one pass prepares, and a block needs no other block.
 
 The order in which units are taken away or added belongs to the column: a plan takes the first of them, so the smaller
-of two releases lies within the larger one, and both tell no more than their totals
-(:mod:`statveil.tables.maps.nested`).
+of two releases lies within the larger one, and both tell no more than their totals: see ``nested.py``.
 """
 
 from __future__ import annotations
