@@ -141,7 +141,7 @@ def plan_specification(specification: Specification) -> TablePlan:
     ... \'\'\')
     >>> table = plan_specification(spec)
     >>> round(table.risk, 3), {name: round(plan.risk, 3) for name, plan in table.plans.items()}
-    (0.2, {'wage': 0.069, 'rent': 0.141})
+    (0.2, {'wage': 0.074, 'rent': 0.136})
     """
     try:
         return _planned(specification)
