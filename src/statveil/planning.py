@@ -169,11 +169,11 @@ class Plan(Spoken):
         """The same release as a plan for one of its two secrets alone, with the risk of that one.
 
         >>> import statveil as sv
-        >>> also = sv.Also(sv.Std(), prior=(10, 60), tolerance=1)
-        >>> problem = sv.Problem(secret=sv.Mean(), prior=(0, 200), tolerance=1, also=[also])
-        >>> plan = sv.plan(problem, max_risk=0.2)
-        >>> [round(plan.for_secret(one).risk, 3) for one in ("mean", "std")], plan.risk
-        ([0.089, 0.122], 0.2)
+        >>> also = sv.Also(sv.Std(), prior=(5, 20), tolerance=0.5)
+        >>> problem = sv.Problem(secret=sv.Mean(), prior=(10, 50), tolerance=1, also=[also])
+        >>> plan = sv.plan(problem, max_risk=0.4)
+        >>> [round(plan.for_secret(one).risk, 9) for one in ("mean", "std")], plan.risk
+        ([0.25, 0.2], 0.4)
         """
         label = secret.label if isinstance(secret, Secret) else secret
         for one in self.problem.each:
