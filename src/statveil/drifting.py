@@ -213,9 +213,10 @@ class _Asked:
         if self.drift is None:
             if self.sticky:
                 raise ProblemError(
-                    "a sticky release is for a drift that is not known; give --drift, or leave out --sticky."
+                    "a sticky release is for a drift that is not known; give a drift, or leave out sticky."
                 )
-            return predictable(line, trend, self.months, _best(problem, line))
+            found = predictable(line, trend, self.months, _best(problem))
+            return replace(found, kind=risk(problem, mechanism).kind)
         return drifting(
             line,
             Drift(density=self.drift, trend=trend, turned=turned),
@@ -276,7 +277,7 @@ def _line(problem: Problem, mechanism: Mechanism) -> tuple[Line, bool]:
     return line, isinstance(family, AnyShape) and family.log and family.sign < 0
 
 
-def _best(problem: Problem, line: Line) -> Callable[[Array], float]:
+def _best(problem: Problem) -> Callable[[Array], float]:
     """Risk of bins with these edges on the scale of the secret."""
     (name,) = problem.box.free
     axis = problem.box.axes[name]
