@@ -89,7 +89,7 @@ def drifting(
     if months <= _FOLLOWED:
         found = _followed(line, drift, months, half, size)
         if found.dropped <= _DROPPED:
-            first = _uneven(line, size, half)
+            first = _uneven(line, size)
             added = np.array([drift.neglected(size, t, first) for t in range(1, months + 1)])
             return Monthly(
                 online=_least(found.online + added, cap),
@@ -125,9 +125,9 @@ def _simple(line: Line, drift: Drift, months: int, *, ends: bool) -> Array:
     return np.array([still + t * switch for t in range(months)]) + months * drift.cut
 
 
-def _uneven(line: Line, size: float, half: float | None) -> float:
-    """How far a first value is from even in its cell: the density's variation, and cells that a bin's end cuts."""
-    cut = 0.0 if half is None else 2 * line.densest * size**2
+def _uneven(line: Line, size: float) -> float:
+    """How far a first value is from even in its cell: the density's variation, and cells that an end cuts."""
+    cut = 2 * line.densest * size**2  # of four at most: those of the ends of the range, or of two shorter bins
     return (0.0 if line.flat else line.variation * size**2 / 8) + cut
 
 
@@ -175,7 +175,7 @@ def _simulated(
     share = np.array([chain.start.sum() for chain in chains])
     number = rng.multinomial(paths, share / share.sum())
     drawn = [drawn_histories(chain, months, int(n), rng) for chain, n in zip(chains, number, strict=True) if n]
-    first = _uneven(line, size, half)
+    first = _uneven(line, size)
     added = np.array([drift.neglected(size, t, first) for t in range(1, months + 1)])
     online = _upper(np.concatenate([each.online for each in drawn], axis=1), months)
     later = _upper(np.concatenate([each.later for each in drawn], axis=1), months)
