@@ -207,15 +207,16 @@ class _Asked:
     paths: int
     rng: Generator
 
-    def of(self, problem: Problem, mechanism: Mechanism, trend: float) -> Monthly:
+    def of(self, problem: Problem, mechanism: Mechanism, trend: float, *, quick: bool = False) -> Monthly:
         line, turned = _line(problem, mechanism)
         trend = -trend if turned else trend
         if self.drift is None:
             if self.sticky:
                 raise ProblemError(
-                    "a sticky release is for a drift that is not known; give --drift, or leave out --sticky."
+                    "a sticky release is for a drift that is not known; give a drift, or leave out sticky."
                 )
-            return predictable(line, trend, self.months, _best(problem, line))
+            found = predictable(line, trend, self.months, _best(problem))
+            return replace(found, kind=risk(problem, mechanism).kind)
         return drifting(
             line,
             Drift(density=self.drift, trend=trend, turned=turned),
@@ -223,6 +224,7 @@ class _Asked:
             half=_half(mechanism) if self.sticky else None,
             paths=self.paths,
             rng=self.rng,
+            quick=quick,
         )
 
 
@@ -275,7 +277,7 @@ def _line(problem: Problem, mechanism: Mechanism) -> tuple[Line, bool]:
     return line, isinstance(family, AnyShape) and family.log and family.sign < 0
 
 
-def _best(problem: Problem, line: Line) -> Callable[[Array], float]:
+def _best(problem: Problem) -> Callable[[Array], float]:
     """Risk of bins with these edges on the scale of the secret."""
     (name,) = problem.box.free
     axis = problem.box.axes[name]
@@ -297,31 +299,32 @@ def _held(plan: Plan, ask: _Asked, goal: float) -> Held:
     problem = plan.problem
     (name,) = problem.box.free
     axis = problem.box.axes[name]
-    tried: dict[int, tuple[float, Mechanism]] = {}
+    tried: dict[tuple[int, bool], float] = {}
 
-    def largest(count: int) -> float:
-        if count not in tried:
-            bins = _equal_bins(name, axis, count)
+    def largest(count: int, quick: bool) -> float:
+        if (count, quick) not in tried:
             # a trend is subtracted: bins that move with it
-            tried[count] = max(ask.of(problem, bins, 0.0).later), bins
-        return tried[count][0]
+            tried[count, quick] = max(ask.of(problem, _equal_bins(name, axis, count), 0.0, quick=quick).later)
+        return tried[count, quick]
 
     most = max(1, math.floor(axis.width / (2 * problem.tolerance)))
     low, high = 0, 1
-    while high <= most and largest(high) <= goal:
+    while high <= most and largest(high, True) <= goal:
         low, high = high, 2 * high
-    if not low:
-        raise TargetError(
-            f"a risk of {goal:g} cannot be held for {ask.months} months: even one bin over the whole range has "
-            f"{largest(1):.6g}. Ask for a larger risk, fewer months or a smaller tolerance."
-        )
     high = min(high, most + 1)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if largest(middle) <= goal else (low, middle)
-    bins = tried[low][1]
-    stated = problem.measure.stated(distortion(problem, bins))
-    return Held(max_risk=goal, bin=axis.width / low, distortion=stated, risk=tried[low][0])
+        low, high = (middle, high) if largest(middle, True) <= goal else (low, middle)
+    low += 1  # larger cells say too much: one bin more may hold
+    while low and largest(low, False) > goal:
+        low -= 1
+    if not low:
+        raise TargetError(
+            f"a risk of {goal:g} cannot be held for {ask.months} months: even one bin over the whole range has "
+            f"{largest(1, False):.6g}. Ask for a larger risk, fewer months or a smaller tolerance."
+        )
+    stated = problem.measure.stated(distortion(problem, _equal_bins(name, axis, low)))
+    return Held(max_risk=goal, bin=axis.width / low, distortion=stated, risk=tried[low, False])
 
 
 def _equal_bins(name: str, axis: Axis, count: int) -> Interval:

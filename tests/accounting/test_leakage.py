@@ -355,6 +355,19 @@ def test_releases_that_tell_everything():
     assert known_line(problem, left_open(problem, [plan.mechanism for plan in plans])) is None
 
 
+def test_two_categories_have_one_line_and_more_have_many():
+    two, four = (
+        sv.leakage(
+            sv.plan(sv.Problem(family=sv.Categorical(categories=c), secret=sv.Fraction(0), tolerance=0.02), bin=0.125)
+        ).secrets[0]
+        for c in (2, 4)
+    )
+    assert (two.prior_free.value, two.maximal.value, two.known_line) == (3.0, 3.0, None)
+    assert four.known_line.value == 3.0
+    assert four.prior_free.value == pytest.approx(math.log2(25))
+    assert math.isinf(four.maximal.value)
+
+
 # --- command line ---------------------------------------------------------------------------------
 def test_the_command(cli, tmp_path):
     file = tmp_path / "plan.json"

@@ -359,7 +359,13 @@ def test_limits_of_huge_and_tiny_numbers(monkeypatch, capsys, request_):
     [
         ("plann", ["plann", "'plan'"]),
         ("lst", ["lst", "'list'"]),
-        ("zzz", ["zzz", "apply, audit, compare, compose, frontier, inspect, limits, list, plan, release, reproduce"]),
+        (
+            "zzz",
+            [
+                "zzz",
+                "apply, audit, compare, compose, frontier, inspect, leakage, limits, list, plan, release, reproduce",
+            ],
+        ),
         ("''", ["command"]),
         ("--jsn", ["--jsn"]),
         ("list --jsn", ["--jsn", "--json"]),

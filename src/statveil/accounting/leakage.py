@@ -87,7 +87,7 @@ def prior_free(problem: Problem, found: Open) -> Bits:
         loose = found.bound or problem.family.widened or found.line.curve.rough or len(ways) > 1
         best = Bits(value=best.value, kind="upper bound") if loose else best
         return min(best, everything, key=lambda bits: bits.value)
-    if isinstance(found, Shares) and len(problem.family.params) == 2:  # one line alone
+    if isinstance(found, Shares) and found.alone:
         return _of_shares(found, window)
     # a point for each residue or line: as if the value itself had been published
     told = isinstance(found, Everything) and not found.combs
@@ -100,9 +100,12 @@ def known_line(problem: Problem, found: Open) -> Bits | None:
     if window is None:
         return None
     if isinstance(found, OnLine):
-        return _known_residue(found, window) if found.combs else None
+        if not found.combs:
+            return None
+        bits = _known_residue(found, window)
+        return Bits(value=bits.value, kind="upper bound") if problem.family.widened else bits
     if isinstance(found, Shares):
-        return _of_shares(found, window)
+        return None if found.alone else _of_shares(found, window)
     if isinstance(found, Lines):
         return _on_lines(problem, found)
     if isinstance(found, Rays):  # no ray has more of the secret than all of them
@@ -124,6 +127,8 @@ def maximal(found: Open) -> Bits:
     if isinstance(found, OnLine) and not found.combs:
         kind = "upper bound" if found.bound or found.line.curve.rough or len(found.ways) > 1 else "exact"
         return Bits.of(max(_total(cells) for cells in found.ways), kind)
+    if isinstance(found, Shares) and found.alone:
+        return Bits.of(len(found.edges) - 1, "exact")
     return Bits(value=math.inf, kind="upper bound" if isinstance(found, Everything) else "exact")
 
 

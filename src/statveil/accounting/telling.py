@@ -69,6 +69,8 @@ class Shares:
     """The share of one category: bins on lines along which all others give way."""
 
     edges: Array
+    alone: bool
+    """Whether there are two categories, and one line."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +88,8 @@ def left_open(problem: Problem, mechanisms: Sequence[Mechanism]) -> OnLine | Lin
         name, _ = problem.share_direction
         if len(bins) < len(unequal) or any(set(each.coordinate) != {name} for each in bins):
             return Everything()
-        return Shares(edges=np.unique(np.concatenate([each.bins.edges() for each in bins])))
+        edges = np.unique(np.concatenate([each.bins.edges() for each in bins]))
+        return Shares(edges=edges, alone=len(problem.family.params) == 2)
     if len(problem.box.free) == 1:
         found = refinement(problem, unequal)
         return Everything() if isinstance(found, str) else _on_line(problem, found)

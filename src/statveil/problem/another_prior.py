@@ -36,6 +36,11 @@ def under_prior(problem: Problem, prior: Prior | Mapping[str, Any] | Any) -> Pro
     axes = dict(problem.box.axes) | _stated(problem, prior)
     for name, axis in axes.items():
         _check_inside(problem, name, axis)
+        if not axis.exact:
+            raise ProblemError(
+                f"the other prior of {name!r} must be one belief, from which values can be drawn. Got a class of them; "
+                "state a density, a table or a plain range."
+            )
     if not any(not axis.known for axis in axes.values()):
         raise ProblemError("under the other prior every parameter is known: there is nothing to guess; state a range.")
     return replace(problem, prior=Box(axes))

@@ -45,6 +45,8 @@ def _kind(found: Monthly) -> str:
         return f"simulated: upper end of a 99.9 % interval over {found.histories:,} drawn paths"
     if found.kind == "exact":
         return "exact"
+    if not found.neglected:
+        return "upper bound: as if every change of the release told all"
     return f"upper bound: {shown_up(found.neglected, 2)} of it for the lattice and rare histories"
 
 

@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from statveil.numeric import Array, Index
 from statveil.theory.drift import Drift
 
 __all__ = ["Chain", "memoryless", "sticky"]
+
+_DENSE, _THIN = 300, 0.35
+"""Zones of more cells have their chances kept sparse, where fewer than this share of them are there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,8 +36,8 @@ class Chain:
     first: int
     start: Array = field(default_factory=lambda: np.zeros(0))
     """Mass of the cells of the first zone."""
-    _found: dict[tuple[int, int], Array] = field(default_factory=dict, repr=False)
-    _shapes: dict[tuple[float, ...], Array] = field(default_factory=dict, repr=False)
+    _found: dict[tuple[int, int], Any] = field(default_factory=dict, repr=False)
+    _shapes: dict[tuple[float, ...], Any] = field(default_factory=dict, repr=False)
     _held: dict[int, Index] = field(default_factory=dict, repr=False)
 
     def starting(self, start: Array) -> Chain:
@@ -82,7 +87,7 @@ class Chain:
         assert second is not None
         return np.concatenate([first, second[1:]])
 
-    def moves(self, zone: int) -> Iterator[tuple[int, Array]]:
+    def moves(self, zone: int) -> Iterator[tuple[int, Any]]:
         """Zones of the next month, with the chance of each of their cells for each cell of this zone."""
         here = self.edges(zone)
         low, high = here[0] + self.drift.ends[0], here[-1] + self.drift.ends[1]
@@ -101,8 +106,8 @@ class Chain:
             new = number - 1 if self.halves and number > own else number
             yield new, self.matrix(zone, new)
 
-    def matrix(self, zone: int, new: int) -> Array:
-        """Chance of each cell of the new zone, given that it is the next, for each cell of this one."""
+    def matrix(self, zone: int, new: int) -> Any:
+        """Chance of each cell of the new zone, given that it is the next, for each cell of this one; sparse if long."""
         if (zone, new) in self._found:
             return self._found[zone, new]
         here, there = self.edges(zone), self.edges(new)
@@ -113,7 +118,8 @@ class Chain:
                 half = len(there) // 2
                 chance[:, :half] = 0.0 if new > zone else chance[:, :half]
                 chance[:, half:] = 0.0 if new < zone else chance[:, half:]
-            self._shapes[shape] = chance
+            few = len(here) > _DENSE and np.count_nonzero(chance) < _THIN * chance.size
+            self._shapes[shape] = csr_array(chance) if few else chance
         self._found[zone, new] = self._shapes[shape]
         return self._found[zone, new]
 

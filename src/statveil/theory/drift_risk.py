@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -89,6 +90,11 @@ def _best(chain: Chain, zone: Index, vectors: Array) -> Array:
     return found
 
 
+def _dense(chance: Any) -> Array:
+    found: Array = chance if isinstance(chance, np.ndarray) else chance.toarray()
+    return found
+
+
 def _wide(vectors: Array, cells: int) -> Array:
     """Rows of just so many cells."""
     if vectors.shape[1] >= cells:
@@ -154,7 +160,7 @@ def drawn_histories(chain: Chain, months: int, paths: int, rng: Generator) -> Dr
         for each in np.unique(zone).tolist():
             rows = np.flatnonzero(zone == each)
             moves = list(chain.moves(each))
-            ladder = np.cumsum(np.concatenate([chance for _, chance in moves], axis=1), axis=1)
+            ladder = np.cumsum(np.concatenate([_dense(chance) for _, chance in moves], axis=1), axis=1)
             starts = np.cumsum([0, *(chance.shape[1] for _, chance in moves)])
             u = rng.random(len(rows))
             at = np.array([np.searchsorted(ladder[c], x, side="right") for c, x in zip(cell[rows], u, strict=True)])

@@ -24,8 +24,10 @@ _FINEST, _COARSEST = 160, 40
 """Cells to a window."""
 _DROPPED = 0.01
 """Share of rare histories beyond which paths are drawn instead."""
+_TOO_MUCH = 0.15
+_ROOM = 10
+"""Windows by which the end bins reach beyond the range; whoever drifts farther counts as hit."""
 _CONFIDENCE = 0.999
-_MOST_CELLS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,14 +75,21 @@ def predictable(line: Line, trend: float, months: int, best: Callable[[Array], f
     return Monthly(online=tuple(online), later=(online[-1],) * months, kind="exact")
 
 
-def drifting(line: Line, drift: Drift, months: int, *, half: float | None, paths: int, rng: Generator) -> Monthly:
-    """All histories for a year or less, drawn ones for longer, and never more than no drift and every switch."""
-    size = _size(line, drift, months)
-    cap = _simple(line, drift, months)
+def drifting(
+    line: Line, drift: Drift, months: int, *, half: float | None, paths: int, rng: Generator, quick: bool = False
+) -> Monthly:
+    """All histories for a year or less, drawn ones for longer, and never more than no drift and every switch.
+
+    ``quick`` takes larger cells: for comparing bins, never for a reported risk.
+    """
+    size = line.window / 20 if quick else _size(line, drift, months)
+    cap = _simple(line, drift, months, ends=half is not None)
+    if drift.neglected(size, months, 0.0) > _TOO_MUCH:  # a drift far below the tolerance: cells say nothing
+        return Monthly(online=_least(cap, cap), later=_least(cap[-1:].repeat(months), cap[-1:]), kind="upper bound")
     if months <= _FOLLOWED:
         found = _followed(line, drift, months, half, size)
         if found.dropped <= _DROPPED:
-            first = _uneven(line, size, half)
+            first = _uneven(line, size)
             added = np.array([drift.neglected(size, t, first) for t in range(1, months + 1)])
             return Monthly(
                 online=_least(found.online + added, cap),
@@ -102,27 +111,32 @@ def _size(line: Line, drift: Drift, months: int) -> float:
     return float(np.clip(wanted, line.window / _FINEST, line.window / _COARSEST))
 
 
-def _simple(line: Line, drift: Drift, months: int) -> Array:
-    """Hits without a switch, and every switch: no value of any month is denser than the densest first one."""
+def _simple(line: Line, drift: Drift, months: int, *, ends: bool) -> Array:
+    """Hits without a switch, and every switch: no value of any month is denser than the densest first one.
+
+    ``ends``: whether a release changes at the ends of the range too, as a sticky one does.
+    """
     lengths = np.diff(line.edges)
     still = line.densest * float(np.minimum(lengths, line.window).sum() + 2 * line.window)
     still -= line.densest * float(min(lengths[0], line.window) + min(lengths[-1], line.window))
     if len(lengths) == 1:
         still = line.densest * line.window
-    switch = line.densest * (len(lengths) - 1) * drift.mean_size
+    switch = line.densest * (len(lengths) + (1 if ends else -1)) * drift.mean_size
     return np.array([still + t * switch for t in range(months)]) + months * drift.cut
 
 
-def _uneven(line: Line, size: float, half: float | None) -> float:
-    """How far a first value is from even in its cell: the density's variation, and cells that a bin's end cuts."""
-    cut = 0.0 if half is None else 2 * line.densest * size**2
+def _uneven(line: Line, size: float) -> float:
+    """How far a first value is from even in its cell: the density's variation, and cells that an end cuts."""
+    cut = 2 * line.densest * size**2  # of four at most: those of the ends of the range, or of two shorter bins
     return (0.0 if line.flat else line.variation * size**2 / 8) + cut
 
 
 def _chains(line: Line, drift: Drift, months: int, half: float | None, size: float) -> list[Chain]:
     """One chain for each bin of the first month."""
     spread = max(abs(drift.ends[0]), abs(drift.ends[1]))
-    room = min(months * spread, 8 * math.sqrt(months) * drift.mean_size + months * abs(drift.trend)) + line.window
+    room = min(
+        months * spread, 8 * math.sqrt(months) * drift.mean_size + months * abs(drift.trend), _ROOM * line.window
+    )
     found = []
     for i, (low, high) in enumerate(zip(line.edges[:-1], line.edges[1:], strict=True)):
         if half is None:
@@ -161,7 +175,7 @@ def _simulated(
     share = np.array([chain.start.sum() for chain in chains])
     number = rng.multinomial(paths, share / share.sum())
     drawn = [drawn_histories(chain, months, int(n), rng) for chain, n in zip(chains, number, strict=True) if n]
-    first = _uneven(line, size, half)
+    first = _uneven(line, size)
     added = np.array([drift.neglected(size, t, first) for t in range(1, months + 1)])
     online = _upper(np.concatenate([each.online for each in drawn], axis=1), months)
     later = _upper(np.concatenate([each.later for each in drawn], axis=1), months)

@@ -58,6 +58,8 @@ def prior_distance(one: Axis, two: Axis) -> PriorDistance | None:
     """
     if one.known or two.known or not (one.exact and two.exact):
         return None
+    if one.to_json() == two.to_json():
+        return PriorDistance(total_variation=0.0, most=1.0, least=1.0)
     low, high = min(one.low, two.low), max(one.high, two.high)
     marks = [each for axis in (one, two) for each in (axis.turns, axis.landmarks, [axis.low, axis.high])]
     cuts = np.unique(np.clip(np.concatenate([[low, high], *marks]), low, high))
