@@ -6,6 +6,7 @@ import json
 import math
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from statveil.contradictions import contradictions
@@ -20,6 +21,7 @@ __all__ = [
     "DAMAGE",
     "FORMAT",
     "VERSION",
+    "Header",
     "content_of",
     "damage",
     "dump_plan",
@@ -50,33 +52,57 @@ def dump_plan(plan: Plan) -> str:
     return json.dumps(content_of(plan), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """How a kind of file says what it is."""
+
+    format: str
+    version: int
+    what: str
+    command: str
+
+    def content(self, text: str, source: str) -> Any:
+        """What a JSON text holds."""
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:  # ValueError: bad JSON, or a number of thousands of digits
+            where = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
+            raise PlanFileError(
+                f"{source} is not valid JSON{where}: it is truncated or not a {self.what}; make it anew with "
+                f"'{self.command}'."
+            ) from None
+
+    def check(self, data: Any, source: str) -> dict[str, Any]:
+        """The content of a file of this kind, of a version that can be read."""
+        if not isinstance(data, dict) or data.get("format") != self.format:
+            raise PlanFileError(
+                f"{source} is not a statveil {self.what} (no format {self.format!r}); give a file made by "
+                f"'{self.command}'."
+            )
+        version = data.get("version")
+        if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+            raise PlanFileError(
+                f"{source} has no valid schema version. Got {version!r}; make it anew with '{self.command}'."
+            )
+        if version > self.version:
+            raise PlanFileError(
+                f"{source} has schema version {version}; this statveil reads up to {self.version}. Upgrade statveil to "
+                "use it."
+            )
+        return data
+
+
+_HEADER = Header(format=FORMAT, version=VERSION, what="plan", command="statveil plan")
+
+
 def parse_plan(text: str, *, source: str = "the plan") -> Plan:
     """A plan from the text of a plan file."""
-    try:
-        data: Any = json.loads(text)
-    except (ValueError, RecursionError) as error:  # ValueError: bad JSON, or a number of thousands of digits
-        where = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
-        raise PlanFileError(
-            f"{source} is not valid JSON{where}: it is truncated or not a plan; make it anew with 'statveil plan'."
-        ) from None
-    return plan_from(data, source=source)
+    return plan_from(_HEADER.content(text, source), source=source)
 
 
-def plan_from(data: Any, *, source: str) -> Plan:
+def plan_from(content: Any, *, source: str) -> Plan:
     """A plan from the content of a plan file, accounted for anew."""
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise PlanFileError(
-            f"{source} is not a statveil plan (no format {FORMAT!r}); give a file made by 'statveil plan'."
-        )
-    version = data.get("version")
-    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
-        raise PlanFileError(
-            f"{source} has no valid schema version. Got {version!r}; make it anew with 'statveil plan'."
-        )
-    if version > VERSION:
-        raise PlanFileError(
-            f"{source} has schema version {version}; this statveil reads up to {VERSION}. Upgrade statveil to use it."
-        )
+    data = _HEADER.check(content, source)
     try:
         plan = Plan.from_json(data)
     except StatveilError as error:

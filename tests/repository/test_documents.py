@@ -124,6 +124,12 @@ def test_the_example_of_an_own_engine_runs():
     assert len(set(np.subtract(names["done"].table["x"], names["table"]["x"]).round(6))) == 1
 
 
+def test_the_example_of_a_specification_is_planned_as_it_says():
+    (text,) = _blocks("docs/specification.md", "toml")
+    (said,) = _blocks("docs/specification.md", "text")
+    assert str(sv.plan_specification(sv.Specification.from_toml(text))) == said.rstrip("\n")
+
+
 @pytest.mark.parametrize("name", ["docs/releasing.md", "docs/structure.md", "docs/command-line.md"])
 def test_the_documents_name_every_mode_and_no_other(name):
     text = (ROOT / name).read_text(encoding="utf-8")

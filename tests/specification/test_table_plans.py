@@ -61,6 +61,8 @@ def test_a_table_plan_speaks_and_survives_its_file(table, tmp_path):
         ("its risk is not that", lambda data: data["plans"]["wage"].update(risk=0.01)),
         ("another problem", lambda data: data["specification"]["columns"]["wage"].update(tolerance="2")),
         ("not those", lambda data: data["specification"]["columns"].pop("wage")),
+        ("above the budget", lambda data: data["specification"]["budget"].update(max_risk=0.25)),
+        ("above its 0.1", lambda data: data["specification"]["columns"]["hours"].update(max_risk=0.1)),
         ("dependence", lambda data: data.update(dependence="none")),
         ("missing", lambda data: data.pop("plans")),
         ("version", lambda data: data.update(version=2)),

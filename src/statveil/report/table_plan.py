@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statveil.errors import shortened
 from statveil.problem.wording import distortion_text, tolerance_text
 from statveil.rounding import shown_up
 from statveil.specification.planned import TablePlan
@@ -25,7 +26,7 @@ def describe_table_plan(table: TablePlan) -> str:
             each = next(stated)
             risk = f"{shown_up(each['risk'])} ({each['risk_kind']})"
             moved = distortion_text(plan.problem, plan.distortion)
-            rows.append((name, each["secret"], tolerance_text(problem), risk, moved, plan.mode))
+            rows.append((_one_line(name), each["secret"], tolerance_text(problem), risk, moved, plan.mode))
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines += [
@@ -36,10 +37,15 @@ def describe_table_plan(table: TablePlan) -> str:
         f"Assumed: {_DEPENDENCE[table.dependence]}.",
     ]
     raised = [
-        f"{name} {shown_up(risk)}"
+        f"{_one_line(name)} {shown_up(risk)}"
         for name, risk in table.column_risks.items()
         if risk > table.plans[name].risk * (1 + 1e-9) and len(hidden[name].secrets) == 1
     ]
     if raised:
         lines.append(f"Seen with the other columns a column's own risk is: {', '.join(raised)}.")
     return "\n".join(lines)
+
+
+def _one_line(name: str) -> str:
+    """A column's name as it fits into a row, whatever its owner put into it."""
+    return shortened(" ".join(name.split())) or repr(name)

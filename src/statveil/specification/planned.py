@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from statveil.design.target import ROUNDED
+from statveil.design.target import meets
 from statveil.errors import ProblemError
 from statveil.plan_file import content_of, plan_from
 from statveil.planning import Plan
@@ -114,6 +114,7 @@ class TablePlan(Spoken):
             if plan.problem not in specification.hidden[name].problems:
                 raise ProblemError(f"the plan of {name!r} is about another problem than its specification states.")
         made = _table_plan(specification, plans)
+        _check_targets(made)
         stated = made.to_json()
         for key in ("risk", "risk_kind", "intersection", "dependence", "column_risks", "secrets"):
             if not _same(data[key], stated[key]):
@@ -141,7 +142,7 @@ def plan_specification(specification: Specification) -> TablePlan:
     ... \'\'\')
     >>> table = plan_specification(spec)
     >>> round(table.risk, 3), {name: round(plan.risk, 3) for name, plan in table.plans.items()}
-    (0.2, {'wage': 0.069, 'rent': 0.141})
+    (0.2, {'wage': 0.074, 'rent': 0.136})
     """
     try:
         return _planned(specification)
@@ -162,13 +163,27 @@ def _planned(specification: Specification) -> TablePlan:
         assert budget is not None  # the specification has seen to it
         own.update(split(open_, fixed, budget))
     made = _table_plan(specification, {name: own[name] for name in hidden})
-    if budget is not None and made.risk > budget.max_risk * ROUNDED:
+    _check_targets(made)
+    return made
+
+
+def _check_targets(made: TablePlan) -> None:
+    """What the specification asks of risks holds: of each column with a target of its own, and of all together."""
+    specification = made.specification
+    budget = specification.budget
+    for each in made.secrets:
+        asked = specification.hidden[each["column"]].max_risk
+        if asked is not None and not meets(each["risk"], asked):
+            raise PlacedTargetError(
+                f"the plan of {each['column']!r} has a risk of {shown_up(each['risk'])}, above its {asked:g}.",
+                ("columns", each["column"], "max_risk"),
+            )
+    if budget is not None and not meets(made.risk, budget.max_risk):
         raise PlacedTargetError(
             f"the columns' own targets have a joint risk of {shown_up(made.risk)} ({budget.dependence}), above the "
             f"budget of {budget.max_risk:g}; ask for less of them, or raise the budget.",
             ("budget",),
         )
-    return made
 
 
 def _table_plan(specification: Specification, plans: Mapping[str, Plan]) -> TablePlan:
@@ -188,7 +203,7 @@ def _table_plan(specification: Specification, plans: Mapping[str, Plan]) -> Tabl
 def _joint(specification: Specification, plans: Mapping[str, Plan]) -> Together:
     hidden, budget = specification.hidden, specification.budget
     found = joint([column_risk(hidden[name], plan) for name, plan in plans.items()], _dependence(specification))
-    if budget is not None and budget.max_risk < found.union <= budget.max_risk * ROUNDED:
+    if budget is not None and found.union > budget.max_risk and meets(found.union, budget.max_risk):
         return replace(found, union=budget.max_risk)  # the budget itself, up to rounding errors
     return found
 
