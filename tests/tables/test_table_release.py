@@ -231,7 +231,7 @@ def test_blocks_are_those_of_one_column_alone():
     frame = pl.DataFrame({f"x{i}": rng.normal(90 + i, 10, rows) for i in range(2)} | {"n": rng.poisson(9, rows)})
     text = "".join(
         f'[columns.x{i}]\nhide = "quantile:0.{i + 2}"\nprior = "0:200"\ntolerance = 1\nmax_risk = 0.2\n'
-        for i in range(3)
+        for i in range(2)
     )
     text += '[columns.n]\nhide = "mean"\nfamily = "poisson"\nprior = "rate=2:30"\ntolerance = 0.3\nmax_risk = 0.2\n'
     plan = planned(text)

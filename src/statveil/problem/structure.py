@@ -82,6 +82,21 @@ class Structure:
         whole = math.lcm(*(period.denominator for period in periods))
         return float(Fraction(min(math.lcm(*(int(period * whole) for period in periods)), 10**200 * whole), whole))
 
+    def times(self, factor: float) -> Structure:
+        """What is known of a column that is so many times another.
+
+        >>> Structure(minimum=0, step=0.5, heaps=(5,)).times(-2)
+        Structure(minimum=None, maximum=-0.0, step=1.0, atoms=(), heaps=(10.0,))
+        """
+        low, high = (self.minimum, self.maximum) if factor > 0 else (self.maximum, self.minimum)
+        return Structure(
+            minimum=None if low is None else factor * low,
+            maximum=None if high is None else factor * high,
+            step=None if self.step is None else abs(factor) * self.step,
+            atoms=tuple(factor * atom for atom in self.atoms),
+            heaps=tuple(abs(factor) * heap for heap in self.heaps),
+        )
+
     def to_json(self) -> dict[str, Any]:
         """A JSON object from which :meth:`from_json` makes the same structure."""
         plain = {"minimum": self.minimum, "maximum": self.maximum, "step": self.step, "atoms": list(self.atoms)}

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 import platform
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from statveil.errors import FileError, StatveilError
 from statveil.plan_file import DAMAGE, damage
@@ -29,8 +30,11 @@ __all__ = [
     "make_card",
     "plan_of",
     "read_card",
+    "read_from",
     "used_versions",
 ]
+
+Planned = TypeVar("Planned")
 
 FORMAT = "statveil-card"
 VERSION = 3
@@ -118,11 +122,16 @@ def check_card(data: Any, source: str) -> dict[str, Any]:
 
 def plan_of(card: dict[str, Any], source: str) -> Plan:
     """The plan on a card."""
+    return read_from(card, source, Plan.from_json)
+
+
+def read_from(card: Mapping[str, Any], source: str, read: Callable[[dict[str, Any]], Planned]) -> Planned:
+    """What stands on a card as its plan."""
     data = card.get("plan")
     if not isinstance(data, dict):
         raise FileError(f"{source} has no plan; it is damaged.")
     try:
-        return Plan.from_json(data)
+        return read(data)
     except StatveilError as error:
         raise FileError(f"the plan on {source} is damaged: {error}") from None
     except DAMAGE as error:

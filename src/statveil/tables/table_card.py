@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from statveil.errors import FileError, StatveilError
-from statveil.plan_file import DAMAGE, damage
 from statveil.rounding import shown_up
 from statveil.specification.planned import TablePlan
-from statveil.tables.card import FORMAT, TABLE_VERSION, make_card, used_versions
+from statveil.tables.card import FORMAT, TABLE_VERSION, make_card, read_from, used_versions
 
 __all__ = ["is_table_card", "make_table_card", "table_plan_of"]
 
@@ -129,12 +127,4 @@ def _assumed(plan: TablePlan, kept: Collection[str]) -> list[str]:
 
 def table_plan_of(card: Mapping[str, Any], source: str) -> TablePlan:
     """The plans on a card."""
-    data = card.get("plan")
-    if not isinstance(data, dict):
-        raise FileError(f"{source} has no plan; it is damaged.")
-    try:
-        return TablePlan.from_json(data)
-    except StatveilError as error:
-        raise FileError(f"the plan on {source} is damaged: {error}") from None
-    except DAMAGE as error:
-        raise FileError(f"the plan on {source} is damaged ({damage(error)}).") from None
+    return read_from(card, source, TablePlan.from_json)

@@ -268,7 +268,7 @@ class _said_of:  # noqa: N801
         if isinstance(error, StructureError):
             raise StructureError(
                 f"{error} In a specification --known and --accept are the keys known and accept of the column "
-                f"{self._column!r}."
+                f"{self._column!r}, and --shuffle is shuffle = true."
             ) from None
 
 

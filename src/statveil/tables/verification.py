@@ -94,7 +94,7 @@ class Verifier:
     def __init__(self, plan: Plan, *, bits: int, factor: float | None = None) -> None:
         """``factor`` is for a column that moves along: how many of its units one of the plan's column is."""
         self.plan, self.bits = plan, bits
-        self.known = plan.problem.known if factor is None else _times(plan.problem.known, factor)
+        self.known = plan.problem.known if factor is None else plan.problem.known.times(factor)
         self.low, self.high = sorted(bound * (1.0 if factor is None else factor) for bound in bounds_of(plan.problem))
         self._factor = factor
         self.sampler = Sampler()
@@ -411,18 +411,6 @@ def _merged(known: Structure, flags: list[str]) -> str:
     plain = [f"{name}={plain_number(value)}" for name, value in parts.items() if value is not None]
     return ",".join(
         [*plain, *(f"{name}={'/'.join(map(plain_number, values))}" for name, values in lists.items() if values)]
-    )
-
-
-def _times(known: Structure, factor: float) -> Structure:
-    """What is known of a column that is so many times another."""
-    low, high = (known.minimum, known.maximum) if factor > 0 else (known.maximum, known.minimum)
-    return Structure(
-        minimum=None if low is None else factor * low,
-        maximum=None if high is None else factor * high,
-        step=None if known.step is None else abs(factor) * known.step,
-        atoms=tuple(factor * atom for atom in known.atoms),
-        heaps=tuple(abs(factor) * heap for heap in known.heaps),
     )
 
 
