@@ -10,6 +10,7 @@ from typing import Any
 from statveil.accounting import either, joint
 from statveil.accounting.candidates import Candidates, candidates
 from statveil.accounting.guarantee import Risk
+from statveil.accounting.joint_tiles import one_coordinate
 from statveil.accounting.telling import left_open
 from statveil.baseline import risk_without_release
 from statveil.errors import ProblemError, StatveilError
@@ -370,7 +371,8 @@ def _candidates(problem: Problem, plans: Sequence[Plan]) -> Candidates | None:
     mechanisms = in_common_terms(problem, plans)
     if isinstance(mechanisms, str):
         return Candidates(least=1, mean=1.0, certain=1.0)
-    return candidates(problem, left_open(problem, mechanisms))
+    alone, cuts = one_coordinate(problem, mechanisms) or (problem, mechanisms)
+    return candidates(alone, left_open(alone, cuts))
 
 
 def _same_ranges(problem: Problem, plans: Sequence[Plan]) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 from statveil.accounting.candidates import Candidates, candidates
 from statveil.accounting.inference import Advantage, advantage
+from statveil.accounting.joint_tiles import cells_in_all, one_coordinate
 from statveil.accounting.leakage import (
     Bits,
     known_line,
@@ -138,7 +139,14 @@ def _of_secret(problem: Problem, plans: Sequence[Plan], against: Sequence[Any]) 
     mechanisms = in_common_terms(problem, plans)
     found = Everything() if isinstance(mechanisms, str) else left_open(problem, mechanisms)
     composed = of_secret(problem, plans)
-    whatever = prior_free(problem, found)
+    whatever, most = prior_free(problem, found), maximal(found)
+    # of two coordinates with bins each is believed by itself; a belief that ties them may use all rectangles
+    tiled = None if isinstance(mechanisms, str) else one_coordinate(problem, mechanisms)
+    alone, there = problem, found
+    if tiled is not None and not isinstance(mechanisms, str):
+        alone, there = tiled[0], left_open(*tiled)
+        most = Bits.of(cells_in_all(mechanisms), "exact")
+        whatever = Bits(value=min(whatever.value, most.value), kind="upper bound")
     window = least_window(problem)
     return SecretLeakage(
         secret=composed.secret,
@@ -147,10 +155,10 @@ def _of_secret(problem: Problem, plans: Sequence[Plan], against: Sequence[Any]) 
         prior_free=whatever,
         known_line=known_line(problem, found),
         published=math.inf if window is None else math.log2(of_a_range(secret_range(problem), window)),
-        maximal=maximal(found),
+        maximal=most,
         min_entropy=_min_entropy(problem, composed, whatever),
-        mutual_information=mutual_information(problem, found),
-        candidates=candidates(problem, found),
+        mutual_information=mutual_information(alone, there),
+        candidates=candidates(alone, there),
         advantage=None if not against else advantage(found, *_two(problem, against)),
         why=mechanisms if isinstance(mechanisms, str) else None,
     )

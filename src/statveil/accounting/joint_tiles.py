@@ -25,7 +25,7 @@ from statveil.problem.problem import Problem
 from statveil.problem.secrets.mean import Mean
 from statveil.theory.bins import Bins
 
-__all__ = ["with_tiles"]
+__all__ = ["cells_in_all", "one_coordinate", "with_tiles"]
 
 Together = Callable[[Problem, Sequence[Mechanism]], Joint]
 
@@ -64,14 +64,41 @@ def _pieces(bins: Sequence[Bins]) -> list[tuple[float, int]]:
 
 def _one_by_one(problem: Problem, name: str, slope: float, bins: Sequence[Bins], together: Together) -> Joint:
     """A secret that moves with one coordinate: the bins of the other one say nothing of it."""
+    return together(*_along(problem, name, slope, bins))
+
+
+def _along(problem: Problem, name: str, slope: float, bins: Sequence[Bins]) -> tuple[Problem, list[Mechanism]]:
+    """One coordinate by itself, with its bins."""
     alone = Problem(
         family=Location(),
         prior=Box(mean=problem.box.axes[name]),
         secret=Mean(),
         tolerance=problem.tolerance / slope,
     )
-    cuts = [Interval(along="mean", coordinate={"mean": 1.0}, direction={"mean": 1.0}, bins=each) for each in bins]
-    return together(alone, cuts)
+    form = {"mean": 1.0}
+    return alone, [Interval(along="mean", coordinate=form, direction=form, bins=each) for each in bins]
+
+
+def one_coordinate(problem: Problem, mechanisms: Sequence[Mechanism]) -> tuple[Problem, list[Mechanism]] | None:
+    """The coordinate that the secret moves with, where all releases have bins in two and beliefs are independent.
+
+    Under such beliefs what is told of the other coordinate says nothing of this one.
+    """
+    family = problem.family
+    tiles = [each for each in mechanisms if isinstance(each, Tiles)]
+    if not tiles or len(tiles) < len(mechanisms) or not isinstance(family, LocationScale) or problem.box.cut(family):
+        return None
+    slopes = {name: abs(slope) for name, slope in family.coefficients(problem.secret).items() if slope}
+    if problem.secret.rough or len(slopes) != 1 or not all(set(each.axes) == set(problem.box.free) for each in tiles):
+        return None
+    ((name, slope),) = slopes.items()
+    return _along(problem, name, slope, [each.axes[name] for each in tiles])
+
+
+def cells_in_all(mechanisms: Sequence[Mechanism]) -> int:
+    """How many rectangles all edges together make."""
+    tiles = [each for each in mechanisms if isinstance(each, Tiles)]
+    return math.prod(len(_pieces([each.axes[name] for each in tiles])) for name in tiles[0].axes)
 
 
 def _on_lines(problem: Problem, tiles: Sequence[Tiles], lines: Sequence[Interval], together: Together) -> Joint:
