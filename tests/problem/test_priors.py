@@ -329,3 +329,17 @@ def test_the_same_range_drawn_from_a_problem():
     inside = np.mean((drawn["mu"] >= 50) & (drawn["mu"] <= 150))
     assert inside == pytest.approx(0.9, abs=0.01)
     assert np.mean(drawn["sigma"] <= 2) == pytest.approx(0.5, abs=0.015)
+
+
+def test_a_lipschitz_class_with_a_relative_tolerance_is_refused():
+    problem = {"secret": sv.Mean(), "prior": sv.Lipschitz(1, 2, 0.5, 1), "tolerance": sv.Relative(0.01)}
+    with pytest.raises(sv.ProblemError, match=r"no bound for a relative tolerance; state LO:HI~slope\(L\)"):
+        sv.plan(sv.Problem(**problem), max_risk=0.3)
+
+
+def test_the_largest_floor_leaves_the_uniform_belief_alone():
+    known = sv.Structure(minimum=0)
+    stated = sv.Problem(secret=sv.Mean(), prior=sv.Lipschitz(1, 2, 1, 2), tolerance=0.01, known=known)
+    flat = sv.Problem(secret=sv.Mean(), prior=(1, 2), tolerance=0.01, known=known)
+    found, exact = (sv.plan(problem, bin=0.1).risk for problem in (stated, flat))
+    assert found == pytest.approx(exact, rel=1e-9)

@@ -67,7 +67,7 @@ class Lipschitz(Axis):
         """The member that falls from the peak at the upper end with the full slope, down to the floor."""
         start = max(self.floor, self.peak - self.slope * self.width)
         bend = self.high - (self.peak - start) / self.slope if self.slope else self.low
-        if bend <= self.low:
+        if bend <= self.low or bend >= self.high:  # at the largest floor the only member is flat
             return Tabulated([self.low, self.high], [start, self.peak])
         return Tabulated([self.low, bend, self.high], [start, start, self.peak])
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from statveil.errors import ProblemError
 from statveil.problem.axis import Axis, axis_from_json
 from statveil.problem.priors.flat import Flat
 from statveil.problem.priors.log_slope import LogSlope
@@ -39,6 +40,11 @@ class Logged(Axis):
     kind: ClassVar[str] = "logged"
 
     def __post_init__(self) -> None:
+        if not self.belief.exact and not isinstance(self.belief, LogSlope):
+            raise ProblemError(
+                "a Lipschitz class of beliefs is about the statistic itself, not its logarithm, so it has no bound for "
+                "a relative tolerance; state LO:HI~slope(L), or a tolerance in the column's unit."
+            )
         low, high = above_zero("the prior of a statistic with a relative tolerance", self.belief.low, self.belief.high)
         ends = sorted((self.sign * math.log(low), self.sign * math.log(high)))
         object.__setattr__(self, "low", ends[0])
