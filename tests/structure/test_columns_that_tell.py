@@ -318,3 +318,20 @@ def test_a_card_of_the_first_version_still_verifies_and_a_changed_one_does_not(t
     for part in ({"mode": "scale"}, {"guarantee": {**first["guarantee"], "risk": 0.01}}):
         path.write_text(json.dumps(first | part))
         assert not sv.verify_file(target).ok
+
+
+@pytest.mark.parametrize("late", ["departure", "arrival"])
+def test_clock_times_tell_the_delay_between_them(late):
+    """Times as HHMM, some after midnight: no sum or difference of the numbers is the delay."""
+    rng = np.random.default_rng(8)
+    planned = rng.integers(300, 1440, 1_500)
+    delay = np.rint(rng.gamma(1.5, 25, 1_500) - 10)
+    real = (planned + delay) % 1440
+    times = {"planned": 100 * (planned // 60) + planned % 60, "real": (100 * (real // 60) + real % 60).astype(int)}
+    if late == "arrival":
+        times = {name: pl.Series(time).cast(pl.Int32) for name, time in times.items()}
+    frame = pl.DataFrame({"x": 100 + delay, **times, "gate": rng.integers(0, 99, 1_500)})
+    with pytest.raises(sv.StructureError, match="'real' with 'planned'"):
+        sv.release(PLAN, frame, column="x", accept=tuple(set(LEAKS) - {"copies"}))
+    other = frame.with_columns(x=100 + rng.permutation(delay))
+    assert len(sv.release(PLAN, other, column="x", accept=tuple(set(LEAKS) - {"copies"}))) == 1_500

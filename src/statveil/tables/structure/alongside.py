@@ -13,7 +13,7 @@ from statveil.tables.blocks import Array
 from statveil.tables.structure.group_search import joined, keys_of, numbers_in, order_of, read_in_full
 from statveil.tables.structure.text_forms import as_text, other_forms
 
-__all__ = ["EMPTY", "Alongside", "Around", "Gathering", "opaque", "sizes_of"]
+__all__ = ["EMPTY", "SIZES", "Alongside", "Around", "Gathering", "opaque", "sizes_of"]
 
 _Part = tuple[NDArray[np.int64], Array, dict[str, pl.Series]]
 
@@ -21,6 +21,8 @@ _PIECE, _MOST = 256, 2**15  # rows that stay together, and rows that are kept: h
 _LABELS = 20
 _MOST_GAPS = 2**17  # rows that are kept where few of them have a value
 EMPTY = "(empty or not)"
+SIZES = "(rows of each)"
+"""What is called the number of rows that share a value."""
 """Added to a column's name: the label that says where it has no value."""
 
 
@@ -181,7 +183,7 @@ def _breaks(number: NDArray[np.int64], most: int) -> NDArray[np.bool_]:
 def sizes_of(name: str, keys: NDArray[np.generic]) -> dict[str, Array]:
     """How many rows have the same value, by a name of its own: a class's size is the number of its rows."""
     _, code, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    return {f"{name} (rows of each)": counts[code].astype(np.float64)} if len(np.unique(counts)) >= 3 else {}
+    return {f"{name} {SIZES}": counts[code].astype(np.float64)} if len(np.unique(counts)) >= 3 else {}
 
 
 def _taken(part: _Part, chosen: NDArray[np.bool_]) -> _Part:

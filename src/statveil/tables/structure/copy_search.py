@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
+from statveil.tables.structure.clocks import is_clock, minutes_between
 from statveil.tables.structure.ties import FORMS, JOINTS, Tie, fitted
 
 __all__ = ["Change", "find_changes", "find_ties"]
@@ -41,6 +43,7 @@ _STRAY = 0.02  # share of rows that may be off: typing errors
 _LIKELY = 0.8  # share of the variation, in a glance, from which two columns together are looked at
 _MOST_PAIRS = 2000  # pairs that are looked at closely, those first that explain most
 _TOGETHER = 200  # columns whose sum or product is looked at
+_TIMES = 16  # columns of clock times, each with each other
 _LUCK = 1e-9  # that products with a count are whole by chance
 _MOST_COUNT = 1000
 
@@ -79,6 +82,7 @@ def find_ties(values: Array, columns: Mapping[str, Array], *, breaks: NDArray[np
     told = {name for tie in found for name in tie.columns}
     free = {name: column for name, column in columns.items() if name not in told and _usable(column)}
     found += _pairs(values, free)
+    found += _clocks(values, free)
     if not found and (together := _together(values, free)) is not None:
         found.append(together)
     return found
@@ -327,11 +331,23 @@ def _pairs(values: Array, columns: Mapping[str, Array]) -> Iterator[Tie]:
         if len(numbered) == 2 or any(_by_rank(values, part) >= _LOOSE for part in numbered):
             continue  # the rows' numbers in the column's order: with whatever else, they know ranks alone
         for joint, join in JOINTS.items():
+            if joint == "clock":  # for clock times alone
+                continue
             with np.errstate(all="ignore"):
                 joined = join(y, z)
             if _copied(values, joined):
                 yield fitted(Tie(columns=(names[one], names[two]), joint=joint), values, joined, close=0.8 * _CLOSE)
                 break
+
+
+def _clocks(values: Array, columns: Mapping[str, Array]) -> Iterator[Tie]:
+    """Clock times with the minutes between them: a sum would not see it, for times go round at midnight."""
+    times = [name for name, column in columns.items() if is_clock(column)][:_TIMES]
+    for later, earlier in permutations(times, 2):
+        between = minutes_between(columns[later], columns[earlier])
+        if _copied(values, between):
+            tie = Tie(columns=(later, earlier), joint="clock")
+            yield fitted(tie, values, between, close=0.8 * _CLOSE)
 
 
 def _likely(values: Array, names: list[str], columns: Mapping[str, Array]) -> list[tuple[int, int]]:

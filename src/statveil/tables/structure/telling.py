@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from statveil.tables.blocks import Array
-from statveil.tables.structure.alongside import Alongside, Gathering
+from statveil.tables.structure.alongside import SIZES, Alongside, Gathering
 from statveil.tables.structure.cell_search import Cells
 from statveil.tables.structure.copy_search import find_changes, find_ties
 from statveil.tables.structure.filter_search import Neighbours
@@ -129,7 +129,10 @@ def _told(sample: Alongside) -> Iterator[tuple[str, ...]]:
     yield from (tuple(tie.columns) for tie in ties)
     known = {tie.columns[0] for tie in ties if len(tie.columns) == 1}
     for name, column in sample.numbers.items():
-        if not any(name in tie.columns for tie in ties) and holds_values(sample.values, column):
+        # sizes of classes are few whole numbers: as a copy of the column they tell it, in some rows they are chance
+        if name.endswith(SIZES) or any(name in tie.columns for tie in ties):
+            continue
+        if holds_values(sample.values, column):
             known.add(name)
             yield (name,)
     for name, keys in sample.labels.items():
@@ -166,7 +169,7 @@ def _periodic(sample: Alongside, known: set[str]) -> Iterator[str]:
     periods = Periods(sample.values)
     for name in dict.fromkeys((*sample.numbers, *sample.labels)):
         number, keys = sample.numbers.get(name), sample.labels.get(name)
-        if name in known or not periods.usable:
+        if name in known or name.endswith(SIZES) or not periods.usable:
             continue
         if (number is not None and periods.number(number)) or (keys is not None and periods.label(keys)):
             yield name

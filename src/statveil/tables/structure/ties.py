@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from statveil.tables.blocks import Array
+from statveil.tables.structure.clocks import hhmm, minutes, minutes_between
 
 __all__ = ["FORMS", "JOINTS", "Tie", "fitted"]
 
@@ -35,6 +36,7 @@ JOINTS: dict[str, Callable[[Array, Array], Array]] = {
     "min": np.minimum,
     "hypot": np.hypot,
     "leg": lambda y, z: np.sqrt(np.abs(y * y - z * z)),
+    "clock": minutes_between,
 }
 """What two columns are joined by. Sums and products of more columns have weights."""
 
@@ -126,6 +128,8 @@ class Tie:
                 case "/" | "*":
                     other = columns[self.columns[1]]
                     return {first: made * other if self.joint == "/" else made / other}
+                case "clock":
+                    return {first: hhmm(minutes(columns[self.columns[1]]) + made)}
                 case "hypot" | "leg":
                     return {name: columns[name] * made / self.joined(columns) for name in self.columns}
                 case _:  # the larger or smaller of two: whichever it was
