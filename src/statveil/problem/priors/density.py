@@ -156,7 +156,7 @@ class Density(Axis):
         return np.asarray(np.exp(-(self._from_centre(x) ** 2) / 2.0) / math.sqrt(2 * math.pi) / self.args[1])
 
     def _from_centre(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Standard deviations of a normal density: the commonest belief has SciPy's formulas without its checks."""
+        """Standard deviations from the centre of a normal density, whose formulas SciPy has too, behind many checks."""
         return (np.asarray(x, dtype=np.float64) - self.args[0]) / self.args[1]
 
     @cached_property
