@@ -141,7 +141,7 @@ def _same(one: Any, two: Any) -> bool:
         return len(one) == len(two) and all(_same(a, b) for a, b in zip(one, two, strict=True))
     if isinstance(one, dict) and isinstance(two, dict):
         return one.keys() == two.keys() and all(_same(one[key], two[key]) for key in one)
-    if isinstance(one, bool) or not isinstance(one, int | float) or isinstance(two, bool | str) or two is None:
+    if any(isinstance(each, bool) or not isinstance(each, int | float) for each in (one, two)):
         return one is two
     return abs(one) < LARGEST and math.isclose(one, two, rel_tol=1e-9)
 

@@ -47,6 +47,8 @@ def test_a_plan_file_says_the_same_again_and_what_was_changed_in_it_is_refused(p
         {"secrets": [data["secrets"][0]]},
         {"secrets": [data["secrets"][0], {**data["secrets"][1], "risk": 0.01}]},
         {"secrets": None},
+        {"secrets": 0},
+        {"secrets": [1, 0.5]},
         {"distortion": 1.0},
         {"mode": "shift"},
         {"method": "interval"},
