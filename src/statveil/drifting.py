@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 
 from statveil.accounting.guarantee import distortion, risk
-from statveil.accounting.joint import parts_of
+from statveil.accounting.pieces import parts_of
 from statveil.errors import ProblemError, TargetError, shortened
 from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.mechanism import Mechanism

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from statveil.accounting import joint
+from statveil.accounting.pieces import parts_of
 from statveil.mechanisms.cells import Cells
 from statveil.mechanisms.mechanism import Mechanism, renamed
 from statveil.planning import Plan
@@ -36,7 +36,7 @@ def in_terms_of(problem: Problem, plan: Plan) -> Mechanism | None:
         return None
     if family.parameter == other.parameter:
         return plan.mechanism
-    parts = joint.parts_of(plan.mechanism, plan.problem)
+    parts = parts_of(plan.mechanism, plan.problem)
     if parts is None or not np.isinf(parts.spacing).all():
         return None
     with np.errstate(over="ignore"):

@@ -402,7 +402,7 @@ def test_bad_input_is_one_sentence(cli, tmp_path):
 
 
 def test_so_many_random_pieces_that_chance_counts_as_told(monkeypatch):
-    monkeypatch.setattr("statveil.accounting.joint._MOST_ENTRIES", 10)
+    monkeypatch.setattr("statveil.accounting.pieces._MOST_ENTRIES", 10)
     plans = drawing(location())
     found = sv.compose(plans)
     assert found.risk_kind == "upper bound"

@@ -12,7 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from statveil.accounting.joint import Refinement, different, joined_cells, on_parallel_lines, refinement
+from statveil.accounting.joint import on_parallel_lines
+from statveil.accounting.pieces import Refinement, different, joined_cells, refinement
 from statveil.mechanisms.cells import Cells
 from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.mechanism import Mechanism

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from statveil.accounting import risk
-from statveil.accounting.joint import common_edges, parts_of
+from statveil.accounting.pieces import common_edges, parts_of
 from statveil.design.methods import Choice
 from statveil.design.target import BinWidth, MaxRisk, Target, meets
 from statveil.design.treatment import treatment

@@ -10,7 +10,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 import numpy as np
 
 from statveil.accounting import KINDS, hit_window
-from statveil.accounting.joint import Parts, parts_of
+from statveil.accounting.pieces import Parts, parts_of
 from statveil.numeric import Array
 from statveil.planning import Plan
 from statveil.problem.axis import Axis
