@@ -177,3 +177,22 @@ def test_other_statistics_are_asked_for_without_a_prior(pair):
         sv.compose([pair[0]], also=[sv.Also(sv.Mean(), (0, 9), tolerance=1)])
     with pytest.raises(sv.ProblemError, match="list of one plan"):
         sv.compose([])
+
+
+def test_leakage_and_candidates_of_rectangles_are_those_of_each_side():
+    """Beliefs are independent, so a side is a line with its own bins; all rectangles count for any belief."""
+    also = sv.Also(sv.Std(), tolerance=1)
+    box = sv.Box(mu=(0, 100), sigma=(10, 60))
+    problem = sv.Problem(family=sv.Gaussian(), prior=box, secret=sv.Mean(), tolerance=1, also=[also])
+    plan = sv.plan(problem, max_risk=0.4)
+    sides = [np.diff(bins.edges()) for bins in plan.mechanism.axes.values()]
+    found = sv.leakage([plan]).secrets
+    for side, told, composed in zip(sides, found, (sv.compose([plan]).secrets[i] for i in (1, 2)), strict=True):
+        share = side / side.sum()
+        guesses = np.ceil(side / 2 - 1e-9)  # windows of 2 that cover a bin
+        assert told.mutual_information.value == pytest.approx(-np.sum(share * np.log2(share)), rel=1e-9)
+        assert told.candidates.mean == pytest.approx(np.sum(share * guesses), rel=1e-6)
+        assert composed.candidates.mean == pytest.approx(told.candidates.mean, rel=1e-9)
+        assert told.maximal.value == pytest.approx(np.log2(len(sides[0]) * len(sides[1])), rel=1e-9)
+        assert told.prior_free.value <= min(told.maximal.value, told.published) + 1e-12
+        assert told.prior_free.kind == "upper bound"
