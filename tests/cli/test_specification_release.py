@@ -58,7 +58,7 @@ def test_a_specification_and_the_plans_made_of_it_release_the_same(cli, folder):
     (folder / "plans.json").write_text(json.dumps(plan_specification(Specification.from_toml(SPEC)).to_json()))
     code, out, err = cli("release", folder / "plans.json", folder / "in.csv", folder / "b.csv", "--seed", 5)
     assert (code, err) == (0, "")
-    assert "1 column(s) hidden" in out
+    assert "columns: 1 hidden" in out
     assert "test seed" in out
     assert (folder / "a.csv").read_bytes() == (folder / "b.csv").read_bytes()
     after = pl.read_csv(folder / "a.csv")

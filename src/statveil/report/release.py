@@ -26,7 +26,7 @@ def _describe_table(done: Release) -> str:
     where = f"{os.fspath(done.table)}: table" if isinstance(done.table, str | os.PathLike) else "Table"
     columns = done.card["columns"]
     counted = Counter(one["done"] for one in columns.values())
-    lines = [f"{where} released, {', '.join(f'{count} column(s) {what}' for what, count in counted.items())}."]
+    lines = [f"{where} released; columns: {', '.join(f'{count} {what}' for what, count in counted.items())}."]
     lines.append(f"  {done.card['guarantee']['says']}")
     for name, one in columns.items():
         if one["done"] == "hidden":

@@ -91,9 +91,9 @@ def make_table_card(
             "risk": plan.risk,
             "risk_kind": plan.risk_kind,
             "dependence": plan.dependence,
-            "says": f"Under the stated priors, anyone who sees the released table and knows these plans guesses any of "
-            f"the {len(plan.secrets)} hidden statistic(s) within its tolerance with probability at most "
-            f"{shown_up(plan.risk)} ({plan.risk_kind}; the statistics of different columns: {plan.dependence}).",
+            "says": f"Under the stated priors, anyone who sees the released table and knows these plans guesses "
+            f"{_any_of(len(plan.secrets))} within its tolerance with probability at most {shown_up(plan.risk)} "
+            f"({plan.risk_kind}{f'; statistics taken to be {plan.dependence}' * (len(plan.secrets) > 1)}).",
         },
         "columns": columns,
         "assumed_of_kept": _assumed(plan, kept),
@@ -103,6 +103,10 @@ def make_table_card(
         "versions": used_versions(),
         "sha256": sha256,
     }
+
+
+def _any_of(secrets: int) -> str:
+    return "the hidden statistic" if secrets == 1 else f"at least one of the {secrets} hidden statistics"
 
 
 def _assumed(plan: TablePlan, kept: Collection[str]) -> list[str]:
