@@ -229,9 +229,10 @@ class _Asked:
 
 
 def _half(mechanism: Mechanism) -> float:
-    if not isinstance(mechanism, Interval):
+    width = mechanism.bin_width
+    if width is None:
         raise ProblemError("a sticky release needs bins of one width; plan with the method 'interval'.")
-    return 0.5 * mechanism.bins.width
+    return 0.5 * width
 
 
 def _line(problem: Problem, mechanism: Mechanism) -> tuple[Line, bool]:

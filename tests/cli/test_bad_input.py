@@ -363,7 +363,7 @@ def test_limits_of_huge_and_tiny_numbers(monkeypatch, capsys, request_):
             "zzz",
             [
                 "zzz",
-                "apply, audit, compare, compose, frontier, inspect, leakage, limits, list, plan, release, reproduce",
+                "apply, audit, compare, compose, frontier, inspect, leakage, ledger, limits, list, plan, release",
             ],
         ),
         ("''", ["command"]),

@@ -353,7 +353,7 @@ def changed(kind, path):
 def test_an_input_that_changes_is_never_published(cli, tmp_path, monkeypatch, format, kind, when):
     source, target = written(tmp_path / format), tmp_path / f"out-{format}"
     sv.save_plan(PLAN, tmp_path / "plan.json")
-    import statveil.tables.release_file as module
+    import statveil.tables.task as module
 
     block, make_record = Affine.block, module.make_record
 
