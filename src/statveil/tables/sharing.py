@@ -23,8 +23,8 @@ from statveil.tables.structure.group_search import Beside
 __all__ = ["Reader", "Shared"]
 
 Result = TypeVar("Result")
-Others = Callable[[Any, Mapping[Any, Array], Mapping[str, pl.Series]], Mapping[str, pl.Series]]
-"""Which columns are looked at beside one: from its name, the shared columns and all others of the same rows."""
+Look = Callable[[Mapping[Any, Array], Mapping[str, pl.Series]], Callable[[Any], Mapping[str, pl.Series]]]
+"""Which columns are looked at beside one, by its name: from the shared columns and all others of the same rows."""
 
 _AHEAD = 2  # blocks that wait for a column
 _AT_ONCE = 2  # columns that are worked on at the same time: what a search holds in memory, all would hold together
@@ -104,8 +104,8 @@ class Shared(Generic[Result]):
         Read by the calling thread alone, but for passes inside passes.
     columns : mapping
         The columns that are worked on, each with its labels.
-    others : callable
-        Which columns are looked at beside one of them.
+    look : callable
+        Makes what does for one pass: which columns are looked at beside one of them.
     progress : callable, optional
         Called with the number of rows of each block.
     """
@@ -115,12 +115,12 @@ class Shared(Generic[Result]):
         table: Source,
         columns: Mapping[Any, Labels],
         *,
-        others: Others = lambda name, rows, others: others,
+        look: Callable[[], Look] = lambda: lambda rows, others: lambda name: others,
         progress: Progress | None = None,
     ) -> None:
         self.table, self.columns = table, dict(columns)
         self.stopped = False
-        self._others, self._progress = others, progress
+        self._look, self._progress = look, progress
         self._changed = threading.Condition()
         self._turns = threading.Semaphore(_AT_ONCE)
 
@@ -181,8 +181,9 @@ class Shared(Generic[Result]):
 
     def alone_beside(self, name: Any) -> Beside:
         """A pass for one column by itself."""
+        look = self._look()
         for rows, others in self.table.beside(self.columns):
-            yield rows[name], self._others(name, rows, others)
+            yield rows[name], look(rows, others)(name)
 
     def _serve(self, asked: list[_Asked]) -> None:
         """One pass, to all who asked for one of its kind."""
@@ -192,8 +193,10 @@ class Shared(Generic[Result]):
                 for one in asked:
                     one.feed(block[one.name])
         else:
+            look = self._look()
             for rows, others in self.table.beside(self.columns, progress=self._progress):
+                beside = look(rows, others)
                 for one in asked:
-                    one.feed((rows[one.name], self._others(one.name, rows, others)))
+                    one.feed((rows[one.name], beside(one.name)))
         for one in asked:
             one.feed(_END)

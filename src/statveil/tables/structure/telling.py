@@ -12,6 +12,7 @@ from statveil.tables.blocks import Array
 from statveil.tables.structure.alongside import SIZES, Alongside, Gathering
 from statveil.tables.structure.cell_search import Cells
 from statveil.tables.structure.copy_search import find_changes, find_ties
+from statveil.tables.structure.distinct import distinct
 from statveil.tables.structure.filter_search import Neighbours
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import Beside
@@ -200,7 +201,7 @@ def _once(sample: Alongside) -> Iterator[str]:
 
 def _indexed(sample: Alongside) -> Iterator[str]:
     """Columns that say, by a number or by the number of a group, what the values are multiples of."""
-    places = np.unique(sample.values)
+    places = distinct(sample.values).places
     if len(places) < _FEWEST or find_lattice(places, len(sample.values), 53) is not None or multiples(places):
         return  # round by themselves, whatever the others say
     yield from (repr(name) for name, column in sample.numbers.items() if multiples_of(sample.values, column))
