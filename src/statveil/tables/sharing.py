@@ -13,14 +13,16 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 import polars as pl
 
 from statveil.tables.blocks import Array
 from statveil.tables.changes import Labels
 from statveil.tables.source import Progress, Source
+from statveil.tables.structure.alongside import Seen, TableRows
 from statveil.tables.structure.group_search import Beside
 
-__all__ = ["Reader", "Shared"]
+__all__ = ["Look", "Reader", "Shared", "each_beside"]
 
 Result = TypeVar("Result")
 Look = Callable[[Mapping[Any, Array], Mapping[str, pl.Series]], Callable[[Any], Mapping[str, pl.Series]]]
@@ -93,6 +95,46 @@ class Reader:
                 yield piece
         finally:
             self._busy, asked.gone = False, True
+
+
+def each_beside(
+    text: Callable[[Any], str], *, stays: Callable[[str], bool], apart: Callable[[str, str], bool]
+) -> Callable[[], Look]:
+    """Look at each shared column beside the others, of which one sample is kept for all of them.
+
+    Parameters
+    ----------
+    text : callable
+        What a shared column is called.
+    stays : callable
+        Whether a column that is not shared is looked at.
+    apart : callable
+        Whether a shared column, the first, is looked at beside the second.
+    """
+
+    def look() -> Look:
+        table = TableRows()
+
+        def beside(rows: Mapping[Any, Array], others: Mapping[str, pl.Series]) -> Callable[[Any], Seen]:
+            stay = {key: one.alias("") for key, one in others.items() if stays(key)}
+            shared = {text(name): _series(values) for name, values in rows.items()}
+            seen = table.seen({**stay, **shared})
+
+            def of(name: Any) -> Seen:
+                own = text(name)
+                return seen(own, list(dict.fromkeys((*stay, *(other for other in shared if apart(own, other))))))
+
+            return of
+
+        return beside
+
+    return look
+
+
+def _series(values: Array) -> pl.Series:
+    """A column of numbers, empty where there is none."""
+    column = pl.Series(values)
+    return column.fill_nan(None) if np.isnan(values).any() else column
 
 
 class Shared(Generic[Result]):

@@ -7,24 +7,19 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import polars as pl
-
 from statveil.contradictions import refuse_contradictions
 from statveil.errors import ColumnError, StructureError, TableError
 from statveil.planning import Plan
 from statveil.specification.planned import TablePlan
 from statveil.specification.treatments import Derive, Drop, Hide, Link
-from statveil.tables.blocks import Array
 from statveil.tables.changes import Changes, Labels, Replacement
 from statveil.tables.deriving import derived_columns, plain_kind
 from statveil.tables.linking import check_linked, linked_map, refuse_link
 from statveil.tables.preparing import Prepared, column_labels, new_seed, prepare
 from statveil.tables.record import Lent, hash_column, table_lent_by, table_record
 from statveil.tables.series import ColumnType
-from statveil.tables.sharing import Look, Reader, Shared
+from statveil.tables.sharing import Look, Reader, Shared, each_beside
 from statveil.tables.source import Progress, Source
-from statveil.tables.structure.alongside import Seen, TableRows
 from statveil.tables.table_card import make_table_card
 from statveil.tables.task import Ready, Task
 from statveil.tables.verification import Verifier
@@ -316,21 +311,8 @@ def _published(plan: TablePlan, layout: Layout) -> Callable[[], Look]:
     texts = {name: text for text, name in (*layout.hidden.items(), *layout.linked.items())}
     gone: Collection[str] = {str(name) for name in (*layout.dropped, *layout.derived.values())}
 
-    def look() -> Look:
-        table = TableRows()
-
-        def beside(rows: Mapping[Any, Array], others: Mapping[str, pl.Series]) -> Callable[[Any], Seen]:
-            stay = {key: one.alias("") for key, one in others.items() if key not in gone}
-            moved = {texts[name]: pl.Series(np.asarray(values)).fill_nan(None) for name, values in rows.items()}
-            seen = table.seen({**stay, **moved})
-
-            def of(name: Any) -> Seen:
-                own = leader[texts[name]]
-                apart = [other for other in moved if leader[other] != own]
-                return seen(texts[name], list(dict.fromkeys((*stay, *apart))))
-
-            return of
-
-        return beside
-
-    return look
+    return each_beside(
+        texts.__getitem__,
+        stays=lambda key: key not in gone,
+        apart=lambda own, other: leader[own] != leader[other],
+    )

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
+from statveil.tables.structure.cell_search import Cells
 from statveil.tables.structure.distinct import distinct, frozen
 from statveil.tables.structure.group_search import joined, keys_of, numbers_in, order_of, read_in_full
 from statveil.tables.structure.text_forms import as_text, other_forms
@@ -249,11 +250,12 @@ class TableRows:
     """
 
     def __init__(self) -> None:
-        self._gathering, self._turn = Gathering(), threading.Lock()
+        self._gathering, self._cells, self._turn = Gathering(), Cells(), threading.Lock()
 
     def seen(self, columns: Mapping[str, pl.Series]) -> Callable[[str, Collection[str]], Seen]:
         """The next rows: a function of a column and of those beside it, by their names."""
         kept: list[_Kept] = []
+        fed: list[Cells] = []
 
         def keep() -> _Kept:
             with self._turn:
@@ -263,15 +265,25 @@ class TableRows:
                     kept.append(self._gathering.state())
                 return kept[0]
 
-        return lambda own, beside: Seen({name: columns[name] for name in beside}, own, keep)
+        def feed() -> Cells:
+            with self._turn:
+                if not fed:
+                    self._cells.add(columns)
+                    fed.append(self._cells)
+                return self._cells
+
+        return lambda own, beside: Seen({name: columns[name] for name in beside}, own, keep, feed)
 
 
 class Seen(dict[str, pl.Series]):
     """The columns beside one, in rows that several columns look at."""
 
-    def __init__(self, columns: Mapping[str, pl.Series], own: str, kept: Callable[[], _Kept]) -> None:
+    def __init__(
+        self, columns: Mapping[str, pl.Series], own: str, kept: Callable[[], _Kept], cells: Callable[[], Cells]
+    ) -> None:
+        """``kept`` and ``cells`` are of all columns up to these rows; only whoever asks for them has them made."""
         super().__init__(columns)
-        self.own, self.kept = own, kept
+        self.own, self.kept, self.cells = own, kept, cells
 
 
 def _numbers(column: pl.Series) -> Array:
