@@ -21,7 +21,7 @@ from statveil.tables.files.csv_numbers import typed_fields
 from statveil.tables.inspection import ColumnReport, inspect
 from statveil.tables.preparing import unnamed
 from statveil.tables.series import column_type
-from statveil.tables.sharing import Reader, Shared
+from statveil.tables.sharing import Reader, Shared, each_beside
 from statveil.tables.source import Source, open_source
 from statveil.tables.structure.telling import telling_columns
 
@@ -82,17 +82,13 @@ def draft_specification(table: Any, *, progress: Progress = lambda stage, rows, 
 def _told(source: Source, columns: Mapping[str, Any], progress: Progress) -> dict[str, list[tuple[str, ...]]]:
     """Of each column, which others tell its values, alone or together."""
 
-    def others(name: Any, rows: Mapping[Any, Array], others: Mapping[str, pl.Series]) -> Mapping[str, pl.Series]:
-        own = {str(other): pl.Series(values).fill_nan(None) for other, values in rows.items() if other != name}
-        return {**others, **own}
-
     def work(reader: Reader) -> list[tuple[str, ...]]:
         return telling_columns(unnamed(reader.beside(None)))
 
     shared: Shared[list[tuple[str, ...]]] = Shared(
         source,
         dict.fromkeys(columns.values()),
-        others=others,
+        look=each_beside(str, stays=lambda key: True, apart=str.__ne__),
         progress=lambda rows: progress("comparing columns", rows, source.rows),
     )
     done = shared.run(dict.fromkeys(columns.values(), work))

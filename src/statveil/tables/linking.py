@@ -10,13 +10,15 @@ from fractions import Fraction
 from statveil.errors import ColumnError
 from statveil.modes import Mode
 from statveil.planning import Plan
+from statveil.tables.first_pass import FirstBeside
 from statveil.tables.maps.affine import Affine, Quiet
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.maps.lattice import Lattice
+from statveil.tables.preparing import unnamed
 from statveil.tables.series import ColumnType
 from statveil.tables.sharing import Reader
 from statveil.tables.structure.findings import Finding
-from statveil.tables.structure.telling import find_copies
+from statveil.tables.structure.telling import Copies
 from statveil.tables.verification import Verifier, refuse_undeclared
 
 __all__ = ["check_linked", "linked_map", "refuse_link"]
@@ -51,18 +53,16 @@ def check_linked(
             "drop it, or derive it."
         )
     verifier, start = Verifier(plan, bits=type.bits, factor=factor), 0
-    for block in reader.blocks(None):
+    copies = None if "copies" in accepted else Copies(values_show=plan.release_mode.structure_shows)
+    for block in FirstBeside(lambda: reader.blocks(None), lambda: unnamed(reader.beside(None)), copies)():
         verifier.watch(block, start)
         start += len(block)
     if not len(verifier.sampler.values):
         raise ColumnError(f"column {column!r} has no number, so nothing can move along; drop it.")
     verifier.check_declared(column)
     found: list[Finding] = verifier.undeclared(None)
-    if "copies" not in accepted:
-        rows = (
-            (values, {name: one.alias("") for name, one in others.items()}) for values, others in reader.beside(None)
-        )
-        found += find_copies(rows, values_show=plan.release_mode.structure_shows)
+    if copies is not None:
+        found += copies.found()
     refuse_undeclared(column, accepted, found, verifier.known)
     return verifier
 

@@ -27,6 +27,7 @@ from statveil.tables.measure import Measured
 from statveil.tables.outside import outside
 from statveil.tables.resolution import check_resolution
 from statveil.tables.series import ColumnType
+from statveil.tables.structure.alongside import Seen
 from statveil.tables.structure.exchangeable import find_groups, find_order, parts_rows
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import Beside, Others
@@ -281,7 +282,8 @@ def _check_not_an_atom(plan: Plan, column: str, statistic: float, accepted: Coll
 def unnamed(rows: Beside) -> Beside:
     """The other columns without their own names: the engine takes one such as ``^a.*$`` for a pattern."""
     for values, others in rows:
-        yield values, {name: other.alias("") for name, other in others.items()}
+        # what several columns look at has none already
+        yield values, others if isinstance(others, Seen) else {name: one.alias("") for name, one in others.items()}
 
 
 def _groups(plan: Plan, order: Order, rows: Beside, most: int | None, *, shuffled: bool) -> list[Finding]:

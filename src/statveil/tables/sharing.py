@@ -13,18 +13,20 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 import polars as pl
 
 from statveil.tables.blocks import Array
 from statveil.tables.changes import Labels
 from statveil.tables.source import Progress, Source
+from statveil.tables.structure.alongside import Seen, TableRows
 from statveil.tables.structure.group_search import Beside
 
-__all__ = ["Reader", "Shared"]
+__all__ = ["Look", "Reader", "Shared", "each_beside"]
 
 Result = TypeVar("Result")
-Others = Callable[[Any, Mapping[Any, Array], Mapping[str, pl.Series]], Mapping[str, pl.Series]]
-"""Which columns are looked at beside one: from its name, the shared columns and all others of the same rows."""
+Look = Callable[[Mapping[Any, Array], Mapping[str, pl.Series]], Callable[[Any], Mapping[str, pl.Series]]]
+"""Which columns are looked at beside one, by its name: from the shared columns and all others of the same rows."""
 
 _AHEAD = 2  # blocks that wait for a column
 _AT_ONCE = 2  # columns that are worked on at the same time: what a search holds in memory, all would hold together
@@ -95,6 +97,46 @@ class Reader:
             self._busy, asked.gone = False, True
 
 
+def each_beside(
+    text: Callable[[Any], str], *, stays: Callable[[str], bool], apart: Callable[[str, str], bool]
+) -> Callable[[], Look]:
+    """Look at each shared column beside the others, of which one sample is kept for all of them.
+
+    Parameters
+    ----------
+    text : callable
+        What a shared column is called.
+    stays : callable
+        Whether a column that is not shared is looked at.
+    apart : callable
+        Whether a shared column, the first, is looked at beside the second.
+    """
+
+    def look() -> Look:
+        table = TableRows()
+
+        def beside(rows: Mapping[Any, Array], others: Mapping[str, pl.Series]) -> Callable[[Any], Seen]:
+            stay = {key: one.alias("") for key, one in others.items() if stays(key)}
+            shared = {text(name): _series(values) for name, values in rows.items()}
+            seen = table.seen({**stay, **shared})
+
+            def of(name: Any) -> Seen:
+                own = text(name)
+                return seen(own, list(dict.fromkeys((*stay, *(other for other in shared if apart(own, other))))))
+
+            return of
+
+        return beside
+
+    return look
+
+
+def _series(values: Array) -> pl.Series:
+    """A column of numbers, empty where there is none."""
+    column = pl.Series(values)
+    return column.fill_nan(None) if np.isnan(values).any() else column
+
+
 class Shared(Generic[Result]):
     """Passes over a table that the work on several columns shares.
 
@@ -104,8 +146,8 @@ class Shared(Generic[Result]):
         Read by the calling thread alone, but for passes inside passes.
     columns : mapping
         The columns that are worked on, each with its labels.
-    others : callable
-        Which columns are looked at beside one of them.
+    look : callable
+        Makes what does for one pass: which columns are looked at beside one of them.
     progress : callable, optional
         Called with the number of rows of each block.
     """
@@ -115,12 +157,12 @@ class Shared(Generic[Result]):
         table: Source,
         columns: Mapping[Any, Labels],
         *,
-        others: Others = lambda name, rows, others: others,
+        look: Callable[[], Look] = lambda: lambda rows, others: lambda name: others,
         progress: Progress | None = None,
     ) -> None:
         self.table, self.columns = table, dict(columns)
         self.stopped = False
-        self._others, self._progress = others, progress
+        self._look, self._progress = look, progress
         self._changed = threading.Condition()
         self._turns = threading.Semaphore(_AT_ONCE)
 
@@ -181,8 +223,9 @@ class Shared(Generic[Result]):
 
     def alone_beside(self, name: Any) -> Beside:
         """A pass for one column by itself."""
+        look = self._look()
         for rows, others in self.table.beside(self.columns):
-            yield rows[name], self._others(name, rows, others)
+            yield rows[name], look(rows, others)(name)
 
     def _serve(self, asked: list[_Asked]) -> None:
         """One pass, to all who asked for one of its kind."""
@@ -192,8 +235,10 @@ class Shared(Generic[Result]):
                 for one in asked:
                     one.feed(block[one.name])
         else:
+            look = self._look()
             for rows, others in self.table.beside(self.columns, progress=self._progress):
+                beside = look(rows, others)
                 for one in asked:
-                    one.feed((rows[one.name], self._others(one.name, rows, others)))
+                    one.feed((rows[one.name], beside(one.name)))
         for one in asked:
             one.feed(_END)

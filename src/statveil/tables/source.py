@@ -106,6 +106,14 @@ class Source(ABC):
         :meth:`blocks` does, since a release measures the column in either.
         """
 
+    def beside_some(
+        self, columns: Mapping[Any, Labels], others: Collection[Any]
+    ) -> Iterator[tuple[Rows, Mapping[str, pl.Series]]]:
+        """The same with some of the others alone, where they are read by themselves."""
+        wanted = {str(name) for name in others}
+        for rows, rest in self.beside(columns):
+            yield rows, {name: one for name, one in rest.items() if name in wanted}
+
     def find(self, column: Any) -> Any:
         """The column's name as the table has it; an error if it is missing, or if two columns have it."""
         if self.names == [None]:

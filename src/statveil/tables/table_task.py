@@ -7,22 +7,18 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import polars as pl
-
 from statveil.contradictions import refuse_contradictions
 from statveil.errors import ColumnError, StructureError, TableError
 from statveil.planning import Plan
 from statveil.specification.planned import TablePlan
 from statveil.specification.treatments import Derive, Drop, Hide, Link
-from statveil.tables.blocks import Array
 from statveil.tables.changes import Changes, Labels, Replacement
 from statveil.tables.deriving import derived_columns, plain_kind
 from statveil.tables.linking import check_linked, linked_map, refuse_link
 from statveil.tables.preparing import Prepared, column_labels, new_seed, prepare
 from statveil.tables.record import Lent, hash_column, table_lent_by, table_record
 from statveil.tables.series import ColumnType
-from statveil.tables.sharing import Reader, Shared
+from statveil.tables.sharing import Look, Reader, Shared, each_beside
 from statveil.tables.source import Progress, Source
 from statveil.tables.table_card import make_table_card
 from statveil.tables.task import Ready, Task
@@ -238,7 +234,7 @@ class WholeTable(Task):
         }
         works |= {layout.linked[name]: follow(name) for name in layout.linked}
         shared: Shared[Prepared | Verifier] = Shared(
-            table, labels, others=_published(self.plan, layout), progress=progress
+            table, labels, look=_published(self.plan, layout), progress=progress
         )
         done = shared.run(works)
         hidden = {text: done[name] for text, name in layout.hidden.items()}
@@ -303,9 +299,7 @@ def _released_kinds(
     return kinds
 
 
-def _published(
-    plan: TablePlan, layout: Layout
-) -> Callable[[Any, Mapping[Any, Array], Mapping[str, pl.Series]], Mapping[str, pl.Series]]:
+def _published(plan: TablePlan, layout: Layout) -> Callable[[], Look]:
     """What is looked at beside a column: all that stays as it is, and what moves under another map than its own.
 
     What is derived is made of released columns alone, what moves along moves as the column does, and what is left out
@@ -317,13 +311,8 @@ def _published(
     texts = {name: text for text, name in (*layout.hidden.items(), *layout.linked.items())}
     gone: Collection[str] = {str(name) for name in (*layout.dropped, *layout.derived.values())}
 
-    def beside(name: Any, rows: Mapping[Any, Array], others: Mapping[str, pl.Series]) -> Mapping[str, pl.Series]:
-        own = leader[texts[name]]
-        apart = {
-            texts[other]: pl.Series(np.asarray(values)).fill_nan(None)
-            for other, values in rows.items()
-            if leader[texts[other]] != own
-        }
-        return {**{key: one for key, one in others.items() if key not in gone}, **apart}
-
-    return beside
+    return each_beside(
+        texts.__getitem__,
+        stays=lambda key: key not in gone,
+        apart=lambda own, other: leader[own] != leader[other],
+    )

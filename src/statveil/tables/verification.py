@@ -23,6 +23,7 @@ from statveil.tables.structure.findings import (
     Finding,
     Sampler,
     atom_findings,
+    different_values,
     find_misfit,
     find_step,
     find_structure,
@@ -44,6 +45,7 @@ __all__ = [
 ]
 
 _SHORT = 24
+_GLANCE = 4096  # rows that tell most columns of 64-bit floats
 """Significant bits of 32-bit floats."""
 
 LEAKS = {
@@ -176,7 +178,8 @@ class Verifier:
         if not mode.structure_shows:  # what is released depends on nothing but the order of the rows
             return []
         sample = self.sampler.values
-        found = find_structure(sample, bits=precision(sample, self.bits, ())) if found is None else found
+        bits, counted = precision(sample, self.bits, ()), different_values(sample)
+        found = find_structure(sample, bits=bits, counted=counted) if found is None else found
         found = [finding for finding in found if finding.name not in mode.harmless and not _hidden(finding, mode)]
         if mode.of_family:
             shape = [finding for finding in found if not _declared(finding, Structure(step=1.0), ())]
@@ -189,7 +192,8 @@ class Verifier:
         found = [finding for finding in found if not _declared(finding, self.known, fixed)]
         found = self._without_secret(found, params)
         found += self._codes(sample, fixed, found)
-        return [*found, *self._sums(sample, bound), *self._bounds(sample), *self._shape(sample)]
+        sums = self._sums(sample, bound, bits, counted[0])
+        return [*found, *sums, *self._bounds(sample), *self._shape(sample)]
 
     def _shape(self, sample: Array) -> list[Finding]:
         """A family of shapes that the map leaves, so that a believer in it sees how far."""
@@ -224,12 +228,12 @@ class Verifier:
         )
         return [Finding(name="codes", values=tuple(codes), flag="", says=says)]
 
-    def _sums(self, sample: Array, about: float | None) -> list[Finding]:
+    def _sums(self, sample: Array, about: float | None, bits: int, places: Array) -> list[Finding]:
         """Rows that are made of others, where the map does not keep them so."""
         mode = self.plan.release_mode
         if not mode.near_line:
             return []
-        found = find_sums(sample, bits=precision(sample, self.bits, ()), about_zero=mode.stretches and about == 0)
+        found = find_sums(sample, bits=bits, about_zero=mode.stretches and about == 0, places=places)
         if found is None:
             return []
         says = f"{found}, which after the map they are no longer: how much is missing shows how far the column moved."
@@ -334,9 +338,13 @@ def precision(sample: Array, bits: int, found: Collection[Finding]) -> int:
     """
     if any(finding.name == "step" for finding in found):
         return bits
+    return _SHORT if _short(sample[:_GLANCE]) and _short(sample) else bits
+
+
+def _short(sample: Array) -> bool:
+    """Whether all are 32-bit floats, up to the last digits that a spreadsheet leaves out."""
     with np.errstate(over="ignore"):
-        # up to the last digits that a spreadsheet leaves out
-        return _SHORT if bool(np.all(np.abs(sample.astype(np.float32) - sample) <= 2.0**-50 * np.abs(sample))) else bits
+        return bool(np.all(np.abs(sample.astype(np.float32) - sample) <= 2.0**-50 * np.abs(sample)))
 
 
 def _hidden(finding: Finding, mode: Mode) -> bool:

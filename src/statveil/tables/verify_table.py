@@ -79,11 +79,10 @@ def _derived_again(
     kinds = {name: plain_kind(one) for name, one in types.items()}
     made = derived_columns(plan.specification, kinds, types)
     different = dict.fromkeys(made, False)
+    needed = {*made, *(name for one in made.values() for name in one.needs)}
     anchor, labels = first
-    for rows, others in table.beside({anchor: labels}):
-        columns = {
-            name: _typed(others[name], kinds[name]) for name in types if name in others and known[name] != anchor
-        }
+    for rows, others in table.beside_some({anchor: labels}, [known[name] for name in types if name in needed]):
+        columns = {name: _typed(one, kinds[name]) for name, one in others.items() if known[name] != anchor}
         columns[str(anchor)] = _anchored(rows[anchor], labels, kinds[str(anchor)])
         for name, one in made.items():
             different[name] |= not _same(one, columns, columns[name])

@@ -73,6 +73,13 @@ class ColumnarParts(TableFile):
             if progress:
                 progress(len(batch))
 
+    def beside_some(
+        self, columns: Mapping[str, Labels], others: Collection[str]
+    ) -> Iterator[tuple[Rows, Mapping[str, pl.Series]]]:
+        self._check(columns)
+        for _, batch in self._batches(list(dict.fromkeys((*columns, *others)))):
+            yield _rows(batch, columns), {name: batch.get_column(name) for name in others if name not in columns}
+
     def write(
         self, target: Path, changes: Changes, *, shuffle: int | None = None, progress: Progress | None = None
     ) -> None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
+from statveil.tables.structure.cell_search import Cells
+from statveil.tables.structure.distinct import distinct, frozen
 from statveil.tables.structure.group_search import joined, keys_of, numbers_in, order_of, read_in_full
 from statveil.tables.structure.text_forms import as_text, other_forms
 
-__all__ = ["EMPTY", "SIZES", "Alongside", "Around", "Gathering", "opaque", "sizes_of"]
+__all__ = ["EMPTY", "SIZES", "Alongside", "Around", "Gathering", "Seen", "TableRows", "opaque", "sizes_of"]
 
 _Part = tuple[NDArray[np.int64], Array, dict[str, pl.Series]]
 
@@ -34,6 +38,36 @@ class Around:
     numbers: dict[str, Array]
     labels: dict[str, NDArray[np.uint64]]
     breaks: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Reading:
+    """One column as numbers, labels and text: what the searches look at, whichever column they are about."""
+
+    numbers: dict[str, Array]
+    labels: dict[str, NDArray[np.uint64]]
+    text: pl.Series | None
+    unreadable: bool
+
+    @classmethod
+    def of(cls, name: str, column: pl.Series, *, hidden: bool, stride: int) -> _Reading:
+        """``hidden`` says that a piece of it is of a type that cannot be looked at."""
+        found = numbers_in(column)
+        numbers = {name if not i else f"{name} (number {i + 1})": one for i, one in enumerate(found)}
+        labels = {name: frozen(keys_of(column))}
+        different = len(distinct(labels[name]).places)
+        if (text := as_text(column)) is not None:
+            # of few texts each is a label by itself, and its length or code tells no more
+            forms = {} if different <= _LABELS or read_in_full(text) else other_forms(text)
+            numbers |= {f"{name} ({how})": one for how, one in forms.items()}
+            labels |= {f"{name} ({how})": keys_of(pl.Series(one)) for how, one in forms.items() if how == "length"}
+        if stride == 1:  # of a part of the rows it would be wrong
+            numbers |= sizes_of(name, labels[name])
+        gap = column.is_null().to_numpy() | (column.dtype.is_float() & np.isnan(found[0]))
+        labels[f"{name} {EMPTY}"] = gap.astype(np.uint64)
+        for one in (*numbers.values(), *labels.values()):
+            frozen(one)
+        return cls(numbers=numbers, labels=labels, text=text, unreadable=hidden and different > 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -76,48 +110,36 @@ class Alongside:
         every = np.concatenate([part[1] for part in kept]) if kept else np.zeros(0)
         finite = np.flatnonzero(np.isfinite(every))
         complete = len(finite) == len(every)
-        numbers: dict[str, Array] = {}
-        labels: dict[str, NDArray[np.uint64]] = {}
-        texts: dict[str, pl.Series] = {}
-        unreadable = []
+        read: dict[str, _Reading] = {}
         around: dict[str, Array] = {}
         groups: dict[str, NDArray[np.uint64]] = {}
         for name in kept[0][2] if kept else ():
             parts = [part[2][name] for part in kept]
             together = joined(parts)
             column = together if complete else together[finite]
-            found = numbers_in(column)
-            numbers |= {name if not i else f"{name} (number {i + 1})": one for i, one in enumerate(found)}
-            labels[name] = keys_of(column)
-            if any(opaque(part.dtype) for part in parts) and len(np.unique(labels[name])) > 1:
-                unreadable.append(name)
-            if (text := as_text(column)) is not None:
-                texts[name] = text
-                # of few texts each is a label by itself, and its length or code tells no more
-                few = len(np.unique(labels[name])) <= _LABELS
-                forms = {} if few or read_in_full(text) else other_forms(text)
-                numbers |= {f"{name} ({how})": one for how, one in forms.items()}
-                labels |= {f"{name} ({how})": keys_of(pl.Series(one)) for how, one in forms.items() if how == "length"}
-            if stride == 1:  # of a part of the rows it would be wrong
-                numbers |= sizes_of(name, labels[name])
-            gap = column.is_null().to_numpy() | (column.dtype.is_float() & np.isnan(found[0]))
-            labels[f"{name} {EMPTY}"] = gap.astype(np.uint64)
+            read[name] = _Reading.of(name, column, hidden=any(opaque(one.dtype) for one in parts), stride=stride)
             if not complete:
-                groups[name] = keys_of(together)
-                around[name] = order_of(together)
+                groups[name] = frozen(keys_of(together))
+                around[name] = frozen(order_of(together))
+        sample = cls._made(every if complete else every[finite], number[finite], read, whole=whole)
+        if complete:
+            return sample
+        return replace(sample, around=Around(values=every, numbers=around, labels=groups, breaks=_breaks(number, 1)))
+
+    @classmethod
+    def _made(cls, values: Array, number: NDArray[np.int64], read: dict[str, _Reading], *, whole: bool) -> Alongside:
+        """From columns that were read, where all rows have a value."""
+        values = frozen(values)
+        numbers = {key: column for one in read.values() for key, column in one.numbers.items()}
+        labels = {key: column for one in read.values() for key, column in one.labels.items()}
         return cls(
-            values=every[finite],
+            values=values,
             numbers=numbers,
             labels=labels,
-            breaks=_breaks(number[finite], _PIECE),
-            texts=texts,
-            unreadable=tuple(unreadable),
-            around=Around(
-                values=every,
-                numbers=numbers if complete else around,
-                labels=labels if complete else groups,
-                breaks=_breaks(number, 1),
-            ),
+            breaks=_breaks(number, _PIECE),
+            texts={name: one.text for name, one in read.items() if one.text is not None},
+            unreadable=tuple(name for name, one in read.items() if one.unreadable),
+            around=Around(values=values, numbers=numbers, labels=labels, breaks=_breaks(number, 1)),
             whole=whole,
         )
 
@@ -129,9 +151,18 @@ class Gathering:
         self._stride, self._start, self._gaps = 1, 0, True
         self._kept: list[_Part] = []
         self._rows = self._finite = 0  # of what is kept
+        self._seen: Seen | None = None
+        """The last rows, while what is kept is the same as for all other columns."""
 
     def add(self, block: Array, others: Mapping[str, pl.Series]) -> None:
         """Take in the next rows of the column and of all others."""
+        if isinstance(others, Seen) and (self._seen is not None or not self._start) and np.isfinite(block).all():
+            self._seen = others
+            others.kept()
+            return
+        if self._seen is not None:  # from here on this column has rows without a value, and other rows are kept
+            self._take_over(self._seen)
+            self._seen = None
         start, self._start = self._start, self._start + len(block)
         inside = self._inside(block, start)
         if not len(inside) and self._kept:
@@ -150,7 +181,22 @@ class Gathering:
 
     def done(self) -> Alongside:
         """What was kept, read as columns."""
+        if self._seen is not None:
+            return self._seen.kept().alongside(self._seen)
         return Alongside.of(self._kept, stride=self._stride, whole=self._stride == 1 and self._gaps)
+
+    def state(self) -> _Kept:
+        """What is kept at the moment."""
+        return _Kept(parts=tuple(self._kept), stride=self._stride, start=self._start, gaps=self._gaps, rows=self._rows)
+
+    def _take_over(self, seen: Seen) -> None:
+        kept = seen.kept()
+        self._stride, self._start, self._gaps = kept.stride, kept.start, kept.gaps
+        self._rows = self._finite = kept.rows
+        self._kept = [
+            (number, _numbers(columns[seen.own]), {name: columns[name] for name in seen})
+            for number, _, columns in kept.parts
+        ]
 
     def _inside(self, block: Array, start: int) -> NDArray[np.int64]:
         """Which rows are kept: only these are looked at, as most pieces of a long table hold none."""
@@ -171,6 +217,79 @@ class Gathering:
         self._finite += int(np.count_nonzero(np.isfinite(part[1])))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Kept:
+    """What a gathering keeps of all columns of a table after some rows."""
+
+    parts: tuple[_Part, ...]
+    stride: int
+    start: int
+    gaps: bool
+    rows: int
+    read: dict[str, _Reading] = field(default_factory=dict)
+    turn: Any = field(default_factory=threading.Lock)
+
+    def alongside(self, seen: Seen) -> Alongside:
+        """The sample of one column; what the others say is read once for all columns."""
+        number = np.concatenate([part[0] for part in self.parts])
+        with self.turn:
+            for name in seen:
+                if name not in self.read:
+                    parts = [part[2][name] for part in self.parts]
+                    hidden = any(opaque(one.dtype) for one in parts)
+                    self.read[name] = _Reading.of(name, joined(parts), hidden=hidden, stride=self.stride)
+        values = np.concatenate([_numbers(part[2][seen.own]) for part in self.parts])
+        read = {name: self.read[name] for name in seen}
+        return Alongside._made(values, number, read, whole=self.stride == 1 and self.gaps)
+
+
+class TableRows:
+    """A pass over a table of which several columns are each looked at beside the others.
+
+    All that have a value in every row keep the same rows, so these are kept once.
+    """
+
+    def __init__(self) -> None:
+        self._gathering, self._cells, self._turn = Gathering(), Cells(), threading.Lock()
+
+    def seen(self, columns: Mapping[str, pl.Series]) -> Callable[[str, Collection[str]], Seen]:
+        """The next rows: a function of a column and of those beside it, by their names."""
+        kept: list[_Kept] = []
+        fed: list[Cells] = []
+
+        def keep() -> _Kept:
+            with self._turn:
+                if not kept:
+                    rows = len(next(iter(columns.values())))
+                    self._gathering.add(np.zeros(rows), columns)
+                    kept.append(self._gathering.state())
+                return kept[0]
+
+        def feed() -> Cells:
+            with self._turn:
+                if not fed:
+                    self._cells.add(columns)
+                    fed.append(self._cells)
+                return self._cells
+
+        return lambda own, beside: Seen({name: columns[name] for name in beside}, own, keep, feed)
+
+
+class Seen(dict[str, pl.Series]):
+    """The columns beside one, in rows that several columns look at."""
+
+    def __init__(
+        self, columns: Mapping[str, pl.Series], own: str, kept: Callable[[], _Kept], cells: Callable[[], Cells]
+    ) -> None:
+        """``kept`` and ``cells`` are of all columns up to these rows; only whoever asks for them has them made."""
+        super().__init__(columns)
+        self.own, self.kept, self.cells = own, kept, cells
+
+
+def _numbers(column: pl.Series) -> Array:
+    return np.asarray(column.to_numpy(), dtype=np.float64)
+
+
 def opaque(dtype: pl.DataType) -> bool:
     """Whether a column holds what cannot be looked at: lists, records, bytes, objects."""
     return dtype.is_nested() or dtype in (pl.Binary, pl.Object)
@@ -182,7 +301,7 @@ def _breaks(number: NDArray[np.int64], most: int) -> NDArray[np.bool_]:
 
 def sizes_of(name: str, keys: NDArray[np.generic]) -> dict[str, Array]:
     """How many rows have the same value, by a name of its own: a class's size is the number of its rows."""
-    _, code, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    _, code, counts = distinct(keys)
     return {f"{name} {SIZES}": counts[code].astype(np.float64)} if len(np.unique(counts)) >= 3 else {}
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
+from statveil.tables.structure.distinct import distinct
 
 __all__ = ["cluster_error", "clusters_of"]
 
@@ -38,14 +39,13 @@ def clusters_of(values: Array, labels: Mapping[str, NDArray[np.generic]]) -> dic
     """
     rows = len(values)
     found = {}
-    _, equal = np.unique(values, return_inverse=True)
-    found["\0equal"] = equal.astype(np.int64)
+    found["\0equal"] = distinct(values).code.astype(np.int64)
     found["\0runs"] = np.cumsum(np.concatenate(([True], np.diff(values) != 0))).astype(np.int64)
     found["\0blocks"] = np.arange(rows, dtype=np.int64) * _BLOCKS // max(rows, 1)
     for name, keys in labels.items():
         if len(found) >= _MOST_IDS:
             break
-        names, code = np.unique(keys, return_inverse=True)
+        names, code, _ = distinct(keys)
         if _IDS <= len(names) <= rows / _REPEATED:
             found[name] = code.astype(np.int64)
     return {name: codes for name, codes in found.items() if name == "\0blocks" or _repeats(codes)}

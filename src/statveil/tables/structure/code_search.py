@@ -30,13 +30,15 @@ def find_codes(values: Array, *, continuous: bool = True) -> tuple[float, ...]:
         return ()
     low, high = (float(end) for end in np.quantile(values, (0.05, 0.95)))
     spread = high - low
-    broken = continuous and spread > 0 and float(np.mean(values == np.floor(values))) <= 0.02
+    whole = values[values == np.floor(values)]
+    broken = continuous and spread > 0 and len(whole) / len(values) <= 0.02
     found = {}
     for code in _CODES:
-        number = int(np.count_nonzero(values == code))
+        number = int(np.count_nonzero(whole == code))
+        if not number:
+            continue
         far = spread > 0 and max(low - code, code - high) > _FAR * spread
         # a long tail has neighbours there
-        alone = far and not np.any((np.abs(values - code) <= spread) & (values != code))
-        if number and (alone or broken):
+        if broken or (far and not np.any((np.abs(values - code) <= spread) & (values != code))):
             found[code] = number
     return tuple(sorted(found, key=lambda code: -found[code]))

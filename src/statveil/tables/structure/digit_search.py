@@ -67,6 +67,9 @@ def significant_bits(values: Array) -> bool:
         return False
     mantissa, exponent = np.frexp(kept)
     whole = (mantissa * 2.0**53).astype(np.int64)
+    short = len(whole) - int(np.count_nonzero(whole & (2 ** (53 - _MOST_BITS) - 1)))
+    if short < CONFORM * (len(whole) - 1) - 1:
+        return False  # too many use more bits, as nearly always
     width = 53 - np.log2((whole & -whole).astype(np.float64)).astype(np.int64)
     bits = int(np.quantile(width, CONFORM, method="higher"))
     sizes, often = np.unique(exponent[width == bits], return_counts=True)

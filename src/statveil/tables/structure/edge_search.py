@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
 from statveil.tables.structure.clusters import cluster_error, clusters_of
+from statveil.tables.structure.distinct import distinct
 
 __all__ = ["Edge", "Ranked", "label_sides"]
 
@@ -51,7 +52,7 @@ class Edge:
 
 def label_sides(keys: NDArray[np.generic]) -> list[tuple[np.generic, NDArray[np.bool_]]]:
     """The labels to look at: each of a few, or the one usual value of many others (a tax of 0), with where they are."""
-    names, codes, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    names, codes, counts = distinct(keys)
     if len(names) < 2:
         return []
     if len(names) == 2:

@@ -23,7 +23,16 @@ from statveil.tables.structure.round_search import find_round
 from statveil.tables.structure.sampler import Sampler
 from statveil.tables.structure.transform_search import find_transform
 
-__all__ = ["Finding", "Sampler", "atom_findings", "find_misfit", "find_step", "find_structure", "plain_number"]
+__all__ = [
+    "Finding",
+    "Sampler",
+    "atom_findings",
+    "different_values",
+    "find_misfit",
+    "find_step",
+    "find_structure",
+    "plain_number",
+]
 
 Whole = NDArray[np.int64]
 
@@ -51,7 +60,7 @@ class Finding:
     says: str
 
 
-def find_structure(sample: Array, *, bits: int = 53) -> list[Finding]:
+def find_structure(sample: Array, *, bits: int = 53, counted: tuple[Array, Whole] | None = None) -> list[Finding]:
     """Find structure of a column that a shift or a scaling of it would give away.
 
     Parameters
@@ -60,6 +69,8 @@ def find_structure(sample: Array, *, bits: int = 53) -> list[Finding]:
         Rows of the column, in any order; those that are not finite are ignored.
     bits : int
         Significant bits of the numbers: 53, or 24 for a column of 32-bit floats.
+    counted : tuple of array, optional
+        The sample's :func:`different_values`, where they are known.
 
     Returns
     -------
@@ -72,7 +83,7 @@ def find_structure(sample: Array, *, bits: int = 53) -> list[Finding]:
     >>> find_structure(np.array([12.0, 7.0, 9.0, 31.0]))[0].flag
     'step=1'
     """
-    values, counts = _distinct(sample)
+    values, counts = different_values(sample) if counted is None else counted
     if len(values) == 0:
         return []
     step, lattice = _stepped(values, counts, bits)
@@ -96,7 +107,7 @@ def find_structure(sample: Array, *, bits: int = 53) -> list[Finding]:
 
 def find_step(sample: Array, *, bits: int = 53) -> list[Finding]:
     """The step that :func:`find_structure` names, without the searches that take most of its time."""
-    values, counts = _distinct(sample)
+    values, counts = different_values(sample)
     return _stepped(values, counts, bits)[0] if len(values) else []
 
 
@@ -130,7 +141,7 @@ def find_misfit(sample: Array, pmf: Callable[[Array], Array]) -> list[Finding]:
         ``atoms`` with the single counts that are too frequent, and ``misfit`` if the whole shape deviates. The rules
         are in :mod:`statveil.tables.structure.misfit_search`.
     """
-    values, counts = _distinct(sample)
+    values, counts = different_values(sample)
     if len(values) == 0:
         return []
     excess, deviates = find_excess(values, counts, pmf)
@@ -144,7 +155,8 @@ def find_misfit(sample: Array, pmf: Callable[[Array], Array]) -> list[Finding]:
     return found
 
 
-def _distinct(sample: Array) -> tuple[Array, Whole]:
+def different_values(sample: Array) -> tuple[Array, Whole]:
+    """The different values of a sample, rising, and how many rows have each."""
     finite = np.asarray(sample, dtype=np.float64)
     values, counts = np.unique(finite[np.isfinite(finite)] + 0.0, return_counts=True)  # -0.0 becomes 0.0
     return values, counts.astype(np.int64)

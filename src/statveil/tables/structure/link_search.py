@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
+from statveil.tables.structure.distinct import distinct
 from statveil.tables.structure.edge_search import Ranked, label_sides
 from statveil.tables.structure.filter_search import Neighbours
 from statveil.tables.structure.links import EdgeLink, Link
@@ -50,14 +51,16 @@ def find_links(
     free = {name: column for name, column in numbers.items() if name not in known and np.isfinite(column).any()}
     starts = np.arange(len(values)) == 0 if breaks is None else breaks
     around = Neighbours(values, starts, whole=whole)
-    x = values[finite]
+    complete = bool(finite.all())
+    x = values if complete else values[finite]
     found: list[Link] = []
     for name, column in free.items():
-        link = find_turn(x, name, column[finite]) or around.find(name, column) or find_same(x, name, column[finite])
+        here = column if complete else column[finite]
+        link = find_turn(x, name, here) or around.find(name, column) or find_same(x, name, here)
         found += [] if link is None else [link]
     told = {link.columns[0] for link in found} | set(known)
-    rest = {name: column[finite] for name, column in free.items() if name not in told}
-    keys = {name: codes[finite] for name, codes in labels.items()}
+    rest = {name: column if complete else column[finite] for name, column in free.items() if name not in told}
+    keys = {name: codes if complete else codes[finite] for name, codes in labels.items()}
     found += find_within(x, rest, keys)
     return found + _edges(x, {name: codes for name, codes in keys.items() if name not in told})
 
@@ -65,7 +68,7 @@ def find_links(
 def _edges(values: Array, labels: Mapping[str, NDArray[np.generic]]) -> list[Link]:
     ranked = Ranked(values, labels)
     sides = [(name, *side) for name, keys in labels.items() for side in label_sides(keys)][:_MOST_LABELS]
-    several = {name: len(np.unique(keys)) > 2 for name, keys in labels.items()}
+    several = {name: len(distinct(keys).places) > 2 for name, keys in labels.items()}
     found: dict[str, Link] = {}
     for name, label, flag in sides:
         edge = None if name in found else ranked.edge(flag, labels=len(sides), name=name, several=several[name])

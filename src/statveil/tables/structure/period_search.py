@@ -15,6 +15,7 @@ from scipy.fft import next_fast_len, rfft
 from scipy.special import gammainccinv
 
 from statveil.tables.blocks import Array
+from statveil.tables.structure.distinct import distinct
 from statveil.tables.structure.lattice_search import find_lattice
 
 __all__ = ["Periods"]
@@ -39,12 +40,11 @@ class Periods:
     """The cells of a column, once for all others that are compared with it."""
 
     def __init__(self, values: Array) -> None:
-        self._values = values
         self.usable = len(values) >= _LEAST_ROWS and float(np.ptp(values)) > 0
         if not self.usable:
             return
         low, width = float(values.min()), float(np.ptp(values))
-        lattice = find_lattice(np.unique(values), len(values), 53)
+        lattice = find_lattice(distinct(values).places, len(values), 53)
         places = 0 if lattice is None else int(lattice.index[-1] - lattice.index[0])
         if 0 < places < _LEAST_PLACES:
             self.usable = False
@@ -55,14 +55,16 @@ class Periods:
         self._length = next_fast_len(2 * (self._cells + 1), real=True)
         self._order = np.argsort(values, kind="stable")
         finest = width / max(places, 1) if lattice is not None else 0.0
-        self._known = [one for one in _KNOWN if width / one > _CELLS / 4 and one > 2.5 * finest]
+        known = [one for one in _KNOWN if width / one > _CELLS / 4 and one > 2.5 * finest]
+        phases = (2 * np.pi * np.fmod(values / period, 1.0) for period in known)
+        self._known = [(np.cos(phase), np.sin(phase)) for phase in phases]
 
     def number(self, column: Array) -> bool:
         """Whether numbers depend on the column modulo a period."""
         known = np.isfinite(column)
         if not self.usable or np.count_nonzero(known) < max(_LEAST_ROWS, 0.5 * len(column)):
             return False
-        _, code, counts = np.unique(column[known], return_inverse=True, return_counts=True)
+        _, code, counts = distinct(column if known.all() else column[known])
         if len(counts) < 2:
             return False
         weights = np.zeros(len(column))
@@ -73,7 +75,7 @@ class Periods:
         """Whether the shares of labels do."""
         if not self.usable:
             return False
-        _, code, counts = np.unique(keys, return_inverse=True, return_counts=True)
+        _, code, counts = distinct(keys)
         chosen = np.argsort(-counts, kind="stable")[:_LABELS]
         chosen = chosen[counts[chosen] >= _LEAST_LABEL]
         if len(counts) < 2 or counts[chosen].sum() < 0.5 * len(code):
@@ -123,9 +125,8 @@ class Periods:
             # of all labels together one is no news: each is taken by its share of the freedom
             spectrum = rfft(cells.astype(np.float32), self._length)
             power += (spectrum.real**2 + spectrum.imag**2) * (free / len(weights) / size)
-            for i, period in enumerate(self._known):
-                phase = 2 * np.pi * np.fmod(self._values / period, 1.0)
-                known[i] += abs(complex(one @ np.cos(phase), one @ np.sin(phase))) ** 2 * (free / len(weights) / size)
+            for i, (cosines, sines) in enumerate(self._known):
+                known[i] += abs(complex(one @ cosines, one @ sines)) ** 2 * (free / len(weights) / size)
         power = power[2 * _LEAST :]  # twice as many frequencies as cells, so that no period falls between two of them
         if len(power) < 2:
             return 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from statveil.tables.blocks import Array
+from statveil.tables.structure.distinct import distinct, known_in_both
 
 __all__ = ["holds_values"]
 
@@ -32,15 +33,14 @@ def holds_values(values: Array, column: Array) -> bool:
     values, column : array
         The released column and another one, row by row; NaN where a row has no number.
     """
-    known = np.isfinite(values) & np.isfinite(column)
-    x, y = values[known], column[known]
+    x, y = known_in_both(values, column)
     if len(x) < _LEAST_ROWS or np.ptp(x) == 0 or np.ptp(y) == 0:
         return False
     if _averages(x, y):
         return True
     if _equal_on_lattice(x, y):
         return True
-    if len(np.unique(x)) < _DISTINCT * len(x):
+    if len(distinct(x).places) < _DISTINCT * len(x):
         return False
     pairs = [(values, column)]
     pairs += [pair for lag in _LAGS for pair in ((values[:-lag], column[lag:]), (values[lag:], column[:-lag]))]
@@ -84,29 +84,42 @@ def _equal_on_lattice(x: Array, y: Array) -> bool:
 
 def _share_one(values: Array, column: Array) -> bool:
     """Whether three rows share a difference or quotient, though no rows of other pairs do."""
-    known = np.isfinite(values) & np.isfinite(column)
-    x, y = values[known], column[known]
+    x, y = known_in_both(values, column)
     if len(x) < _LEAST_ROWS:
         return False
     return any(
-        _fullest(x, y, ratio=ratio) >= _EQUAL and all(_fullest(np.roll(x, far), y, ratio=ratio) == 1 for far in (5, 17))
+        _share(x, y, _EQUAL, ratio=ratio) and not any(_share(np.roll(x, far), y, 2, ratio=ratio) for far in (5, 17))
         for ratio in (False, True)
     )
 
 
-def _fullest(x: Array, y: Array, *, ratio: bool) -> int:
-    """How many rows at most share one difference, or one quotient."""
+def _share(x: Array, y: Array, rows: int, *, ratio: bool) -> bool:
+    """Whether so many rows share one difference, or one quotient."""
     with np.errstate(all="ignore"):
         rest = np.log(np.abs(y / x)) if ratio else (y - x) / float(np.std(x))
-    rest = np.sort(rest[np.isfinite(rest)])
-    if len(rest) < _LEAST_ROWS:
-        return 1
-    return int(np.max(np.searchsorted(rest, rest + _FINE, side="right") - np.arange(len(rest))))
+    good = np.isfinite(rest)
+    rest = rest if good.all() else rest[good]
+    if len(rest) < _LEAST_ROWS or not _may_share(rest, rows):
+        return False
+    rest = np.sort(rest)
+    return bool(np.any(rest[rows - 1 :] <= rest[: 1 - rows] + _FINE))
+
+
+def _may_share(rest: Array, rows: int) -> bool:
+    """A first look at cells of the range, whose numbers are half as long to sort; rising values have rising cells."""
+    low, width = float(rest.min()), float(np.ptp(rest))
+    if not 1e-200 < width < 1e200:
+        return True
+    scale = (2**32 - 2) / width
+    window = _FINE + 2 * float(np.spacing(max(abs(low), abs(low + width))))  # as far as a sum of two may be rounded
+    cells = np.sort(((rest - low) * scale).astype(np.uint32))
+    # two more than the window holds: one for either end
+    return bool(np.any(cells[rows - 1 :] - cells[: 1 - rows] <= window * scale + 2))
 
 
 def _averages(x: Array, y: Array) -> bool:
     """Whether rows with one value of the column have that value as their average, or as their total."""
-    _, group, counts = np.unique(y, return_inverse=True, return_counts=True)
+    _, group, counts = distinct(y)
     several = counts > 1
     if np.count_nonzero(several) < _GROUPS or counts[several].sum() < _SHARE * len(x):
         return False

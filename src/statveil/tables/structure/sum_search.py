@@ -33,7 +33,7 @@ _SURE = 5.0  # standard deviations of the numbers of pairs beside it
 _FEW = 0.2  # different values per row below which pairs are common
 
 
-def find_sums(values: Array, *, bits: int = 53, about_zero: bool = False) -> str | None:
+def find_sums(values: Array, *, bits: int = 53, about_zero: bool = False, places: Array | None = None) -> str | None:
     """What rows of the column are, in a few words, if some are made of others.
 
     Parameters
@@ -44,11 +44,13 @@ def find_sums(values: Array, *, bits: int = 53, about_zero: bool = False) -> str
         Significant bits of the numbers.
     about_zero : bool
         Whether only the column's unit will change, so that sums and opposites stay what they are.
+    places : array, optional
+        The different values, rising, where they are known.
     """
     rows = values[values != 0]  # a sum with zeros is a copy, and 0 is its own opposite
     if len(rows) < _LEAST_ROWS or not np.ptp(rows):
         return None
-    places = np.unique(rows)
+    places = np.unique(rows) if places is None else places[places != 0]
     lattice = find_lattice(places, len(rows), bits)
     step = 0.0 if lattice is None else lattice.step
     # what the last digit of a number may be off by, in its own size

@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 
 from statveil.tables.blocks import Array
-from statveil.tables.structure.alongside import SIZES, Alongside, Gathering
+from statveil.tables.structure.alongside import SIZES, Alongside, Gathering, Seen
 from statveil.tables.structure.cell_search import Cells
 from statveil.tables.structure.copy_search import find_changes, find_ties
+from statveil.tables.structure.distinct import distinct
 from statveil.tables.structure.filter_search import Neighbours
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import Beside
@@ -52,13 +53,17 @@ class Copies:
         self._categories, self._values_show = categories, values_show
         self._cells, self._rows = Cells(), Gathering()
         self._columns = 0
+        self._names: Collection[str] = ()
 
     def add(self, values: Array, others: Mapping[str, pl.Series]) -> bool:
         """Take in the next rows of the column and of all others; whether more of them are wanted."""
-        self._columns = len(others)
+        self._columns, self._names = len(others), others.keys()
         if self._columns > MOST_COLUMNS:
             return False
-        self._cells.add(others)
+        if isinstance(others, Seen):
+            self._cells = others.cells()
+        else:
+            self._cells.add(others)
         self._rows.add(values, others)
         return True
 
@@ -77,7 +82,8 @@ class Copies:
         searched = _neighbours(sample) if self._categories else chain(map(_said, _told(sample)), _once(sample))
         if not self._categories and self._values_show:
             searched = chain(searched, _indexed(sample))
-        told = list(dict.fromkeys((*searched, *map(repr, self._cells.holding(statistics)))))
+        cells = (name for name in self._cells.holding(statistics) if name in self._names)
+        told = list(dict.fromkeys((*searched, *map(repr, cells))))
         found = []
         if told:
             says = (
@@ -200,7 +206,7 @@ def _once(sample: Alongside) -> Iterator[str]:
 
 def _indexed(sample: Alongside) -> Iterator[str]:
     """Columns that say, by a number or by the number of a group, what the values are multiples of."""
-    places = np.unique(sample.values)
+    places = distinct(sample.values).places
     if len(places) < _FEWEST or find_lattice(places, len(sample.values), 53) is not None or multiples(places):
         return  # round by themselves, whatever the others say
     yield from (repr(name) for name, column in sample.numbers.items() if multiples_of(sample.values, column))

@@ -8,9 +8,9 @@ has, from which a rising or falling partner is refused.
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import rankdata
 
 from statveil.tables.blocks import Array
+from statveil.tables.structure.distinct import at_least, known_in_both, mid_ranks
 from statveil.tables.structure.links import TurnLink
 
 __all__ = ["find_turn", "follows"]
@@ -29,16 +29,15 @@ _RISES = 0.95  # rank correlation from which a partner is looked at as one that 
 def follows(values: Array, column: Array) -> float:
     """The share of the variation of the column's ranks that neighbours in ``values`` have in common."""
     order = np.lexsort((np.arange(len(values)) * 7919 % 65_521, values))  # rows of one value in no order
-    ranks = rankdata(column)[order]
+    ranks = mid_ranks(column)[order]
     spread = float(np.var(ranks))
     return 1 - 0.5 * float(np.mean(np.diff(ranks) ** 2)) / spread if spread else 0.0
 
 
 def find_turn(values: Array, name: str, column: Array) -> TurnLink | None:
     """The function, if another column is one."""
-    known = np.isfinite(values) & np.isfinite(column)
-    x, y = values[known], column[known]
-    if len(x) < _LEAST_ROWS or min(len(np.unique(x)), len(np.unique(y))) < _DIFFERENT:
+    x, y = known_in_both(values, column)
+    if len(x) < _LEAST_ROWS or not (at_least(x, _DIFFERENT) and at_least(y, _DIFFERENT)):
         return None
     look = slice(None, None, max(1, len(x) // _GLANCE))
     steps = np.diff(y)
@@ -52,7 +51,7 @@ def find_turn(values: Array, name: str, column: Array) -> TurnLink | None:
     slow = follows(np.arange(len(x), dtype=np.float64), x) >= _SLOW
     if slow and follows(x, y) < _EXACT and follows(np.arange(len(y), dtype=np.float64), y) >= _SLOW:
         return None  # two slow series follow one another as both follow the time
-    if abs(float(np.corrcoef(rankdata(x), rankdata(y))[0, 1])) >= _RISES:  # no turn, and maybe ranks alone
+    if abs(float(np.corrcoef(mid_ranks(x), mid_ranks(y))[0, 1])) >= _RISES:  # no turn, and maybe ranks alone
         return None
     return _fitted(name, x, y)
 

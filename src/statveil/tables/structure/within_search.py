@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
+from statveil.tables.structure.distinct import distinct, in_order
 from statveil.tables.structure.links import SameLink, WithinLink, within_groups
 from statveil.tables.structure.multiple_search import common_multiples, multiples
 
@@ -43,7 +44,7 @@ def groupings(labels: Mapping[str, Keys]) -> dict[str, NDArray[np.int64]]:
     """Columns that put at least two rows each into several groups."""
     found = {}
     for name, keys in labels.items():
-        names, code, counts = np.unique(keys, return_inverse=True, return_counts=True)
+        names, code, counts = distinct(keys)
         if len(names) >= _GROUPS and counts[counts > 1].sum() >= 0.5 * len(keys):
             found[name] = code.astype(np.int64)
     return found
@@ -136,10 +137,11 @@ def constant_totals(values: Array, code: NDArray[np.int64]) -> bool:
 
 def find_same(values: Array, name: str, column: Array) -> SameLink | None:
     """Whether a column has the same values as this one, in whatever rows."""
-    x, y = (np.sort(one[np.isfinite(one)]) for one in (values, column))
+    here, there = (one if good.all() else one[good] for one in (values, column) for good in (np.isfinite(one),))
+    x, y = in_order(here), in_order(there)
     if abs(len(x) - len(y)) > 0.02 * len(x) or len(x) < _LEAST_ROWS:
         return None
-    places, first = np.unique(x, return_counts=True)
+    places, _, first = distinct(here)
     if len(x) == len(y) and bool(np.all(x == y)) and len(places) >= 5 and (np.ptp(first) or _rare(places)):
         return SameLink(columns=(name,))  # as many of each value, and not by design
     if len(places) < _DIFFERENT:
@@ -162,8 +164,14 @@ def _rare(places: Array) -> bool:
 
 def multiples_within(values: Array, keys: Keys) -> bool:
     """Whether rows of one label are multiples of one number, which each label has of its own: amounts by an index."""
-    order = np.lexsort((values, keys))
-    same = keys[order[1:]] == keys[order[:-1]]
+    names, code, _ = distinct(keys)
+    if len(names) == len(keys):
+        return False  # no two rows of one label
+    if len(names) == 1:
+        rising = in_order(values)
+        return common_multiples(rising[:-1], rising[1:])
+    order = np.lexsort((values, code))
+    same = code[order[1:]] == code[order[:-1]]
     return common_multiples(values[order[:-1]][same], values[order[1:]][same])
 
 
@@ -184,7 +192,7 @@ def marks_repeats(values: Array, keys: Keys) -> bool:
 
     How often values of a lattice recur tells how wide the column is beside the step.
     """
-    names, code = np.unique(keys, return_inverse=True)
+    names, code, _ = distinct(keys)
     if len(names) != 2 or len(values) < _LEAST_ROWS:
         return False
     _, first, place, counts = np.unique(values, return_index=True, return_inverse=True, return_counts=True)
@@ -204,12 +212,12 @@ def one_code_each(values: Array, keys: Keys) -> bool:
 
     An id of people or places meets one value in many ids; a digest of the value, or a code for it, does not.
     """
-    places, code = np.unique(values, return_inverse=True)
+    places, code, _ = distinct(values)
     if len(places) < _CODES or len(places) > 0.5 * len(values):
         return False
     gaps = np.diff(places)
     if len(places) < _DENSE * (np.ptp(places) / float(gaps.min()) + 1):  # so fine a scale does not recur by chance
         return False
-    names, label = np.unique(keys, return_inverse=True)
+    names, label, _ = distinct(keys)
     pairs = len(np.unique(code.astype(np.int64) * len(names) + label))
     return pairs == len(places) == len(names)
