@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
-from statveil.errors import ColumnError
+import numpy as np
+
+from statveil.errors import ColumnError, StructureError
 from statveil.modes import Mode
 from statveil.planning import Plan
+from statveil.specification.specification import Specification
 from statveil.tables.first_pass import FirstBeside
 from statveil.tables.maps.affine import Affine, Quiet
 from statveil.tables.maps.column_map import ColumnMap
@@ -17,11 +21,15 @@ from statveil.tables.maps.lattice import Lattice
 from statveil.tables.preparing import unnamed
 from statveil.tables.series import ColumnType
 from statveil.tables.sharing import Reader
+from statveil.tables.source import Source
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.telling import Copies
 from statveil.tables.verification import Verifier, refuse_undeclared
 
-__all__ = ["check_linked", "linked_map", "refuse_link"]
+__all__ = ["check_linked", "check_multiples", "linked_map", "refuse_link"]
+
+_MULTIPLE = 1e-12
+"""Relative error of a product in 64 bits, and some more."""
 
 
 def refuse_link(column: str, to: str, mode: Mode) -> None:
@@ -65,6 +73,32 @@ def check_linked(
         found += copies.found()
     refuse_undeclared(column, accepted, found, verifier.known)
     return verifier
+
+
+def check_multiples(
+    table: Source, plans: Mapping[str, Plan], specification: Specification, names: Mapping[str, Any]
+) -> None:
+    """Refuse a link to a stretched column that is no plain multiple of it.
+
+    Whatever else lies between the two is stretched with them, or is a ratio that stays as it was, and who knows what it
+    should be (a tip in whole dollars, a rate that is kept) knows the factor. A shift leaves differences, which are
+    looked at as columns that are kept.
+    """
+    stretched = {name: link for name, link in specification.linked.items() if plans[link.to].release_mode.stretches}
+    wanted = dict.fromkeys(names[name] for pair in stretched.items() for name in (pair[0], pair[1].to))
+    if not wanted:
+        return
+    for rows in table.together(wanted):
+        for name, link in stretched.items():
+            y, x = rows[names[name]], link.factor * rows[names[link.to]]
+            with np.errstate(invalid="ignore"):
+                off = np.abs(y - x) > _MULTIPLE * np.abs(x)
+            if np.any(np.isfinite(x) != np.isfinite(y)) or np.any(off & np.isfinite(x)):
+                raise StructureError(
+                    f"column {name!r} is not {link.factor:g} times {link.to!r} in every row, and the plan of "
+                    f"{link.to!r} stretches it: what lies between them would show by how much. Derive {name!r} from "
+                    "released columns, or drop it."
+                )
 
 
 def linked_map(

@@ -98,7 +98,12 @@ class Reader:
 
 
 def each_beside(
-    text: Callable[[Any], str], *, stays: Callable[[str], bool], apart: Callable[[str, str], bool]
+    text: Callable[[Any], str],
+    *,
+    stays: Callable[[str], bool],
+    apart: Callable[[str, str], bool],
+    left: Callable[[Mapping[str, Array]], Mapping[str, Array]] = lambda rows: {},
+    of_own: Callable[[str, str], bool] = lambda own, name: False,
 ) -> Callable[[], Look]:
     """Look at each shared column beside the others, of which one sample is kept for all of them.
 
@@ -110,6 +115,10 @@ def each_beside(
         Whether a column that is not shared is looked at.
     apart : callable
         Whether a shared column, the first, is looked at beside the second.
+    left : callable
+        What columns that move together leave as it was, worked out of the rows of shared columns.
+    of_own : callable
+        Whether a shared column is looked at beside what is left under a name.
     """
 
     def look() -> Look:
@@ -118,11 +127,13 @@ def each_beside(
         def beside(rows: Mapping[Any, Array], others: Mapping[str, pl.Series]) -> Callable[[Any], Seen]:
             stay = {key: one.alias("") for key, one in others.items() if stays(key)}
             shared = {text(name): _series(values) for name, values in rows.items()}
-            seen = table.seen({**stay, **shared})
+            made = {name: _series(one) for name, one in left({text(key): one for key, one in rows.items()}).items()}
+            seen = table.seen({**stay, **shared, **made})
 
             def of(name: Any) -> Seen:
                 own = text(name)
-                return seen(own, list(dict.fromkeys((*stay, *(other for other in shared if apart(own, other))))))
+                moved = [other for other in shared if apart(own, other)]
+                return seen(own, list(dict.fromkeys((*stay, *moved, *(name for name in made if of_own(own, name))))))
 
             return of
 

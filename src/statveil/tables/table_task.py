@@ -14,7 +14,7 @@ from statveil.specification.planned import TablePlan
 from statveil.specification.treatments import Derive, Drop, Hide, Link
 from statveil.tables.changes import Changes, Labels, Replacement
 from statveil.tables.deriving import derived_columns, plain_kind
-from statveil.tables.linking import check_linked, linked_map, refuse_link
+from statveil.tables.linking import check_linked, check_multiples, linked_map, refuse_link
 from statveil.tables.preparing import Prepared, column_labels, new_seed, prepare
 from statveil.tables.record import Lent, hash_column, table_lent_by, table_record
 from statveil.tables.series import ColumnType
@@ -233,6 +233,7 @@ class WholeTable(Task):
             layout.hidden[name]: hide(name) for name in layout.hidden
         }
         works |= {layout.linked[name]: follow(name) for name in layout.linked}
+        check_multiples(table, plans, specification, {**layout.hidden, **layout.linked})
         shared: Shared[Prepared | Verifier] = Shared(
             table, labels, look=_published(self.plan, layout), progress=progress
         )
@@ -302,8 +303,8 @@ def _released_kinds(
 def _published(plan: TablePlan, layout: Layout) -> Callable[[], Look]:
     """What is looked at beside a column: all that stays as it is, and what moves under another map than its own.
 
-    What is derived is made of released columns alone, what moves along moves as the column does, and what is left out
-    tells nothing.
+    What is derived is made of released columns alone, and what is left out tells nothing. What moves along is looked at
+    by what it leaves as it was.
     """
     leader = {name: name for name in layout.hidden} | {
         name: link.to for name, link in plan.specification.linked.items()
@@ -311,8 +312,20 @@ def _published(plan: TablePlan, layout: Layout) -> Callable[[], Look]:
     texts = {name: text for text, name in (*layout.hidden.items(), *layout.linked.items())}
     gone: Collection[str] = {str(name) for name in (*layout.dropped, *layout.derived.values())}
 
+    # under a shift the rest y - factor x of a linked column is published as it was, like a column that is kept
+    rests = {
+        f"{name} less {link.factor:g} {link.to}": (name, link)
+        for name, link in plan.specification.linked.items()
+        if not plan.plans[link.to].release_mode.stretches
+    }
     return each_beside(
         texts.__getitem__,
         stays=lambda key: key not in gone,
         apart=lambda own, other: leader[own] != leader[other],
+        left=lambda rows: {
+            text: rows[name] - link.factor * rows[link.to]
+            for text, (name, link) in rests.items()
+            if name in rows and link.to in rows
+        },
+        of_own=lambda own, text: leader[own] == rests[text][1].to,
     )

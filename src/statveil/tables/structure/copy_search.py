@@ -24,7 +24,7 @@ from statveil.tables.structure.distinct import distinct, known_in_both, mid_rank
 from statveil.tables.structure.glance import glance, stretches_alike
 from statveil.tables.structure.ties import FORMS, JOINTS, Tie, fitted
 
-__all__ = ["Change", "find_changes", "find_ties"]
+__all__ = ["Change", "find_changes", "find_ties", "likely_pairs"]
 
 Keys = NDArray[np.uint64]
 
@@ -318,7 +318,7 @@ def _changes(places: Array, label: NDArray[np.int64], rows: NDArray[np.int64]) -
 def _pairs(values: Array, columns: Mapping[str, Array]) -> Iterator[Tie]:
     """Pairs of columns whose difference, sum, quotient, product, larger, smaller or hypotenuse is a copy of it."""
     names = list(columns)
-    for one, two in _likely(values, names, columns):
+    for one, two in likely_pairs(values, names, columns):
         y, z = columns[names[one]], columns[names[two]]
         numbered = [part for part in (y, z) if _ranks_alone(part[np.isfinite(part)])]
         if len(numbered) == 2 or any(_by_rank(values, part) >= _LOOSE for part in numbered):
@@ -343,7 +343,7 @@ def _clocks(values: Array, columns: Mapping[str, Array]) -> Iterator[Tie]:
             yield fitted(tie, values, between, close=0.8 * _CLOSE)
 
 
-def _likely(values: Array, names: list[str], columns: Mapping[str, Array]) -> list[tuple[int, int]]:
+def likely_pairs(values: Array, names: list[str], columns: Mapping[str, Array]) -> list[tuple[int, int]]:
     """Pairs of which a glance says that they may make the column, at most as many as can be looked at closely.
 
     The share of the variation that two columns explain together is a formula of the three correlations, so that all

@@ -19,6 +19,7 @@ from statveil.tables.structure.group_search import Beside
 from statveil.tables.structure.lattice_search import find_lattice
 from statveil.tables.structure.link_search import find_links
 from statveil.tables.structure.multiple_search import multiples
+from statveil.tables.structure.partner_search import find_partners
 from statveil.tables.structure.period_search import Periods
 from statveil.tables.structure.row_search import holds_values
 from statveil.tables.structure.text_forms import digests
@@ -168,6 +169,9 @@ def _told(sample: Alongside) -> Iterator[tuple[str, ...]]:
             spread[name][finite] = keys
         links = find_links(around.values, around.numbers, spread, breaks=around.breaks, whole=sample.whole, known=known)
     yield from (tuple(link.columns) for link in links)
+    plain = {name: column for name, column in sample.numbers.items() if not name.endswith(SIZES)}
+    told = frozenset((*known, *(name for tie in ties for name in tie.columns)))
+    yield from find_partners(sample.values, plain, sample.labels, known=told)
 
 
 def _periodic(sample: Alongside, known: set[str]) -> Iterator[str]:
