@@ -10,9 +10,8 @@ import polars as pl
 import pytest
 from scipy.stats import rankdata, spearmanr
 
-from statveil.tables.structure import distinct as memo
 from statveil.tables.structure.alongside import Gathering, TableRows
-from statveil.tables.structure.distinct import at_least, distinct, frozen, in_order, mid_ranks
+from statveil.tables.structure.distinct import at_least, counted, distinct, distinct_memo, frozen, in_order, mid_ranks
 from statveil.tables.structure.glance import glance, stretches_alike
 from statveil.tables.structure.row_search import _share
 from statveil.tables.structure.telling import Copies
@@ -109,18 +108,19 @@ def test_different_values_are_those_of_numpy_and_kept_as_long_as_their_column():
         places, code, counts = before
         assert np.array_equal(places[code], column)
         assert counts.sum() == 500
+        assert all(np.array_equal(one, two) for one, two in zip(counted(column), (places, counts), strict=True))
         assert np.array_equal(in_order(column), np.sort(column))
         assert np.array_equal(mid_ranks(column), rankdata(column))
         different = len(set(column.tolist()))
         assert at_least(column, different)
         assert not at_least(column, different + 1)
-    kept = len(memo._kept)
+    kept = len(distinct_memo.kept)
     del column
     gc.collect()
-    assert len(memo._kept) == kept - 1
+    assert len(distinct_memo.kept) == kept - 1
     columns = [frozen(rng.normal(size=3)) for _ in range(200)]
     assert all(len(distinct(one).places) == 3 for one in columns)
-    assert len(memo._kept) <= 64
+    assert len(distinct_memo.kept) <= 64
     open_ = np.array([1.0, 2.0])
     assert len(distinct(open_).places) == 2
     open_[1] = 1.0

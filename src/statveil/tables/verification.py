@@ -19,11 +19,11 @@ from statveil.tables.blocks import Array
 from statveil.tables.structure.beta_search import beta_levels
 from statveil.tables.structure.bound_search import natural_bounds
 from statveil.tables.structure.code_search import find_codes
+from statveil.tables.structure.distinct import frozen
 from statveil.tables.structure.findings import (
     Finding,
     Sampler,
     atom_findings,
-    different_values,
     find_misfit,
     find_step,
     find_structure,
@@ -177,9 +177,9 @@ class Verifier:
         mode, family = self.plan.release_mode, self.plan.problem.family
         if not mode.structure_shows:  # what is released depends on nothing but the order of the rows
             return []
-        sample = self.sampler.values
-        bits, counted = precision(sample, self.bits, ()), different_values(sample)
-        found = find_structure(sample, bits=bits, counted=counted) if found is None else found
+        sample = frozen(self.sampler.values)
+        bits = precision(sample, self.bits, ())
+        found = find_structure(sample, bits=bits) if found is None else found
         found = [finding for finding in found if finding.name not in mode.harmless and not _hidden(finding, mode)]
         if mode.of_family:
             shape = [finding for finding in found if not _declared(finding, Structure(step=1.0), ())]
@@ -192,8 +192,7 @@ class Verifier:
         found = [finding for finding in found if not _declared(finding, self.known, fixed)]
         found = self._without_secret(found, params)
         found += self._codes(sample, fixed, found)
-        sums = self._sums(sample, bound, bits, counted[0])
-        return [*found, *sums, *self._bounds(sample), *self._shape(sample)]
+        return [*found, *self._sums(sample, bound, bits), *self._bounds(sample), *self._shape(sample)]
 
     def _shape(self, sample: Array) -> list[Finding]:
         """A family of shapes that the map leaves, so that a believer in it sees how far."""
@@ -228,12 +227,12 @@ class Verifier:
         )
         return [Finding(name="codes", values=tuple(codes), flag="", says=says)]
 
-    def _sums(self, sample: Array, about: float | None, bits: int, places: Array) -> list[Finding]:
+    def _sums(self, sample: Array, about: float | None, bits: int) -> list[Finding]:
         """Rows that are made of others, where the map does not keep them so."""
         mode = self.plan.release_mode
         if not mode.near_line:
             return []
-        found = find_sums(sample, bits=bits, about_zero=mode.stretches and about == 0, places=places)
+        found = find_sums(sample, bits=bits, about_zero=mode.stretches and about == 0)
         if found is None:
             return []
         says = f"{found}, which after the map they are no longer: how much is missing shows how far the column moved."

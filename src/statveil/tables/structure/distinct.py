@@ -8,14 +8,28 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-__all__ = ["Distinct", "at_least", "distinct", "frozen", "in_order", "known_in_both", "mid_ranks"]
+__all__ = [
+    "Distinct",
+    "Memo",
+    "at_least",
+    "counted",
+    "distinct",
+    "distinct_memo",
+    "frozen",
+    "in_order",
+    "known_in_both",
+    "mid_ranks",
+    "sorted_by_engine",
+]
 
-_MOST = 64
+Answer = TypeVar("Answer")
 
 
 class Distinct(NamedTuple):
@@ -26,8 +40,34 @@ class Distinct(NamedTuple):
     counts: NDArray[np.int64]
 
 
-_kept: dict[int, tuple[weakref.ref[NDArray[Any]], Distinct]] = {}
-_turn = threading.Lock()
+class Memo(Generic[Answer]):
+    """Answers about arrays that nobody can write to, kept while these live, at most so many."""
+
+    def __init__(self, make: Callable[[NDArray[Any]], Answer], most: int) -> None:
+        self._make, self._most = make, most
+        self.kept: dict[int, tuple[weakref.ref[NDArray[Any]], Answer]] = {}
+        self._turn = threading.Lock()
+
+    def __call__(self, column: NDArray[Any]) -> Answer:
+        """The answer, known or found now."""
+        if column.flags.writeable:
+            return self._make(column)
+        key = id(column)
+        known = self.kept.get(key)
+        if known is not None and known[0]() is column:
+            return known[1]
+        found = self._make(column)
+        with self._turn:
+            self.kept.pop(key, None)
+            self.kept[key] = weakref.ref(column, lambda gone: self._forget(key, gone)), found
+            while len(self.kept) > self._most:
+                self.kept.pop(next(iter(self.kept)), None)
+        return found
+
+    def _forget(self, key: int, gone: weakref.ref[NDArray[Any]]) -> None:
+        known = self.kept.get(key)
+        if known is not None and known[0] is gone:  # another array may have the number by now
+            self.kept.pop(key, None)
 
 
 def frozen(column: NDArray[Any]) -> NDArray[Any]:
@@ -42,20 +82,17 @@ def distinct(column: NDArray[Any]) -> Distinct:
     >>> distinct(np.array([2.0, 1.0, 2.0])).counts.tolist()
     [1, 2]
     """
-    key = id(column)
-    if column.flags.writeable:
-        return _found(column)
-    with _turn:
-        kept = _kept.get(key)
-    if kept is not None and kept[0]() is column:
-        return kept[1]
-    found = _found(column)
-    with _turn:
-        _kept.pop(key, None)
-        _kept[key] = weakref.ref(column, lambda gone: _forget(key, gone)), found
-        while len(_kept) > _MOST:
-            del _kept[next(iter(_kept))]
-    return found
+    return distinct_memo(column)
+
+
+def counted(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The different values of a long column, and how many rows have each; which row has which is not kept."""
+    return _counted_memo(column)
+
+
+def sorted_by_engine(column: NDArray[Any]) -> NDArray[Any]:
+    """A column without NaN, sorted: in half of NumPy's time."""
+    return pl.Series(column).sort(multithreaded=False).to_numpy()
 
 
 def in_order(column: NDArray[Any]) -> NDArray[Any]:
@@ -92,8 +129,11 @@ def _found(column: NDArray[Any]) -> Distinct:
     return Distinct(*np.unique(column, return_inverse=True, return_counts=True))
 
 
-def _forget(key: int, gone: weakref.ref[NDArray[Any]]) -> None:
-    # another array may have the number by now
-    kept = _kept.get(key)
-    if kept is not None and kept[0] is gone:
-        del _kept[key]
+def _counted(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    rising = sorted_by_engine(column)
+    first = np.flatnonzero(np.concatenate((np.ones(min(1, len(rising)), np.bool_), rising[1:] != rising[:-1])))
+    return rising[first], np.diff(first, append=len(rising))
+
+
+distinct_memo: Memo[Distinct] = Memo(_found, 64)
+_counted_memo = Memo(_counted, 2)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from statveil.tables.blocks import Array
 from statveil.tables.structure.atom_search import MOST, continuous_atoms, lattice_atoms
 from statveil.tables.structure.digit_search import changing_step, significant_bits, significant_digits
+from statveil.tables.structure.distinct import counted
 from statveil.tables.structure.heap_search import find_heaps
 from statveil.tables.structure.lattice_search import Lattice, find_lattice, ulp
 from statveil.tables.structure.misfit_search import find_excess
@@ -27,7 +28,6 @@ __all__ = [
     "Finding",
     "Sampler",
     "atom_findings",
-    "different_values",
     "find_misfit",
     "find_step",
     "find_structure",
@@ -60,7 +60,7 @@ class Finding:
     says: str
 
 
-def find_structure(sample: Array, *, bits: int = 53, counted: tuple[Array, Whole] | None = None) -> list[Finding]:
+def find_structure(sample: Array, *, bits: int = 53) -> list[Finding]:
     """Find structure of a column that a shift or a scaling of it would give away.
 
     Parameters
@@ -69,8 +69,6 @@ def find_structure(sample: Array, *, bits: int = 53, counted: tuple[Array, Whole
         Rows of the column, in any order; those that are not finite are ignored.
     bits : int
         Significant bits of the numbers: 53, or 24 for a column of 32-bit floats.
-    counted : tuple of array, optional
-        The sample's :func:`different_values`, where they are known.
 
     Returns
     -------
@@ -83,7 +81,7 @@ def find_structure(sample: Array, *, bits: int = 53, counted: tuple[Array, Whole
     >>> find_structure(np.array([12.0, 7.0, 9.0, 31.0]))[0].flag
     'step=1'
     """
-    values, counts = different_values(sample) if counted is None else counted
+    values, counts = _distinct(sample)
     if len(values) == 0:
         return []
     step, lattice = _stepped(values, counts, bits)
@@ -107,7 +105,7 @@ def find_structure(sample: Array, *, bits: int = 53, counted: tuple[Array, Whole
 
 def find_step(sample: Array, *, bits: int = 53) -> list[Finding]:
     """The step that :func:`find_structure` names, without the searches that take most of its time."""
-    values, counts = different_values(sample)
+    values, counts = _distinct(sample)
     return _stepped(values, counts, bits)[0] if len(values) else []
 
 
@@ -141,7 +139,7 @@ def find_misfit(sample: Array, pmf: Callable[[Array], Array]) -> list[Finding]:
         ``atoms`` with the single counts that are too frequent, and ``misfit`` if the whole shape deviates. The rules
         are in :mod:`statveil.tables.structure.misfit_search`.
     """
-    values, counts = different_values(sample)
+    values, counts = _distinct(sample)
     if len(values) == 0:
         return []
     excess, deviates = find_excess(values, counts, pmf)
@@ -155,11 +153,11 @@ def find_misfit(sample: Array, pmf: Callable[[Array], Array]) -> list[Finding]:
     return found
 
 
-def different_values(sample: Array) -> tuple[Array, Whole]:
-    """The different values of a sample, rising, and how many rows have each."""
+def _distinct(sample: Array) -> tuple[Array, Whole]:
     finite = np.asarray(sample, dtype=np.float64)
-    values, counts = np.unique(finite[np.isfinite(finite)] + 0.0, return_counts=True)  # -0.0 becomes 0.0
-    return values, counts.astype(np.int64)
+    good = np.isfinite(finite)
+    values, counts = counted(finite if good.all() else finite[good])
+    return values + 0.0, counts.astype(np.int64)  # -0.0 becomes 0.0
 
 
 def _on_lattice(values: Array, counts: Whole, lattice: Lattice) -> list[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from statveil.tables.blocks import Array
-from statveil.tables.structure.distinct import distinct, known_in_both
+from statveil.tables.structure.distinct import distinct, known_in_both, sorted_by_engine
 
 __all__ = ["holds_values"]
 
@@ -112,7 +112,7 @@ def _may_share(rest: Array, rows: int) -> bool:
         return True
     scale = (2**32 - 2) / width
     window = _FINE + 2 * float(np.spacing(max(abs(low), abs(low + width))))  # as far as a sum of two may be rounded
-    cells = np.sort(((rest - low) * scale).astype(np.uint32))
+    cells = sorted_by_engine(((rest - low) * scale).astype(np.uint32))
     # two more than the window holds: one for either end
     return bool(np.any(cells[rows - 1 :] - cells[: 1 - rows] <= window * scale + 2))
 

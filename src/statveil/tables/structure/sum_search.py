@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from statveil.tables.blocks import Array
+from statveil.tables.structure.distinct import counted
 from statveil.tables.structure.lattice_search import find_lattice
 
 __all__ = ["find_sums"]
@@ -33,7 +34,7 @@ _SURE = 5.0  # standard deviations of the numbers of pairs beside it
 _FEW = 0.2  # different values per row below which pairs are common
 
 
-def find_sums(values: Array, *, bits: int = 53, about_zero: bool = False, places: Array | None = None) -> str | None:
+def find_sums(values: Array, *, bits: int = 53, about_zero: bool = False) -> str | None:
     """What rows of the column are, in a few words, if some are made of others.
 
     Parameters
@@ -44,13 +45,12 @@ def find_sums(values: Array, *, bits: int = 53, about_zero: bool = False, places
         Significant bits of the numbers.
     about_zero : bool
         Whether only the column's unit will change, so that sums and opposites stay what they are.
-    places : array, optional
-        The different values, rising, where they are known.
     """
     rows = values[values != 0]  # a sum with zeros is a copy, and 0 is its own opposite
     if len(rows) < _LEAST_ROWS or not np.ptp(rows):
         return None
-    places = np.unique(rows) if places is None else places[places != 0]
+    places = counted(values)[0]
+    places = places[places != 0]
     lattice = find_lattice(places, len(rows), bits)
     step = 0.0 if lattice is None else lattice.step
     # what the last digit of a number may be off by, in its own size
