@@ -46,7 +46,9 @@ class OnceForEachColumn(_Kept):
     def __call__(self, values: Any, **options: Any) -> Any:
         rows = np.asarray(values)
         known = blake2b(rows.tobytes()).digest(), rows.dtype.str, rows.shape
-        found = self.answer((known, *sorted(options.items())), values, **options)
+        # what was counted of the column before follows from it
+        asked = sorted((name, option) for name, option in options.items() if name != "counted")
+        found = self.answer((known, *asked), values, **options)
         return list(found) if isinstance(found, list) else found
 
 

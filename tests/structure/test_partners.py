@@ -115,7 +115,7 @@ def test_a_link_of_the_right_factor_with_an_independent_rest_is_released():
 
 @pytest.mark.parametrize("rest", ["whole numbers", "kept", "continuous"])
 def test_a_stretched_column_takes_only_its_multiples_along(rest):
-    """Whatever lies between a fare and its total is stretched too: whole tips, or tips that are kept, tell by how much."""
+    """What lies between a fare and its total is stretched too: whole tips, or tips that are kept, tell by how much."""
     rng = np.random.default_rng(5)
     x = 150 * np.exp(0.4 * rng.standard_normal(ROWS))
     x *= 150 / x.mean()

@@ -24,8 +24,7 @@ _STRAY = 0.01  # share of rows that may break a rule: typing errors
 _LUCK = 1e-6  # that unrelated columns keep to the rule by chance
 _NEAR = 0.25  # of its own spread: how near to the bound the difference must come for the bound to tell something
 _ROWS = 2048  # that are compared
-_NEIGHBOURS = 3
-_SURFACE = 0.99  # share of the variation of ranks that the nearest rows of two columns tell
+_SURFACE = 0.99  # share of the variation that a surface over two columns tells
 _EXPLAINED = 1e-9  # what a rounding error leaves
 _FACTOR = 0.01  # share of what the one column leaves of the other that their product with the column leaves
 _PAIRED = 32  # columns of which each pair is compared
@@ -91,18 +90,18 @@ def _surfaces(values: Array, columns: Mapping[str, Array]) -> Iterator[tuple[str
 
 
 def _on_a_surface(values: Array, one: Array, two: Array) -> bool:
-    """Whether rows that are near in two columns are near in this one, all over the table."""
-    from scipy.spatial import cKDTree
-
+    """Whether the column is a smooth function of two others: a surface of the third degree, also of logarithms."""
     good = np.isfinite(values) & np.isfinite(one) & np.isfinite(two)
-    if np.count_nonzero(good) < 8 * _LEAST_ROWS:
+    if np.count_nonzero(good) < 4 * _LEAST_ROWS:
         return False
-    x, y, z = (_ranks(column[good]) for column in (values, one, two))
-    places = np.column_stack([y, z])
-    _, near = cKDTree(places).query(places, k=_NEIGHBOURS + 1)
-    left = x - x[near[:, 1:]].mean(axis=1)
-    # the mean of three neighbours is off by their own distances, on either side alike
-    return bool(np.mean(left * left) <= (1 - _SURFACE) * np.var(x))
+    parts = [column[good] for column in (values, one, two)]
+    forms = [parts, *([[np.log(part) for part in parts]] if all(np.all(part > 0) for part in parts) else [])]
+    for x, y, z in forms:
+        u, v = ((part - part.mean()) / max(float(part.std()), 1e-300) for part in (y, z))
+        surface = np.column_stack([u**i * v**j for i in range(4) for j in range(4 - i)])
+        if _left_by(x, surface) <= 1 - _SURFACE:
+            return True
+    return False
 
 
 def _factors(values: Array, rates: Mapping[str, Array], columns: Mapping[str, Array]) -> Iterator[tuple[str, ...]]:
@@ -161,9 +160,3 @@ def _several(column: Array) -> bool:
 def _is_flag(keys: Keys) -> bool:
     names, rows = np.unique(keys, return_counts=True)
     return len(names) == 2 and int(rows.min()) >= _LEAST_VALUES
-
-
-def _ranks(column: Array) -> Array:
-    """Ranks from 0 to 1, those of equal values in the middle."""
-    _, code, counts = np.unique(column, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - 0.5 * (counts + 1))[code] / len(column))
