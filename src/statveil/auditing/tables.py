@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -58,8 +58,8 @@ class AuditTable:
         )
 
 
-def read_table(table: Any, *, column: Any, plan: Plan) -> AuditTable:
-    """Read a file or a frame."""
+def read_table(table: Any, *, column: Any, plan: Plan, beside: Collection[Any] | None = None) -> AuditTable:
+    """Read a file or a frame; ``beside`` names the other columns to look at, if not all of them."""
     source = open_source(table)
     target = source.find(column)
     found = source.type_of(target)
@@ -67,7 +67,7 @@ def read_table(table: Any, *, column: Any, plan: Plan) -> AuditTable:
     others: dict[str, Array] = {}
     groups: dict[str, Array] = {}
     for name in source.names:
-        if name != target and source.names.count(name) == 1:
+        if name != target and source.names.count(name) == 1 and (beside is None or name in beside):
             _sort_in(source, name, others, groups)
     others |= _sizes(values, others, groups)
     return AuditTable(column=values, bits=found.bits, others=others, groups=groups | _gaps(others, groups))
