@@ -51,6 +51,7 @@ def assumed(plan: Plan, table: AuditTable, given: Structure | None) -> Structure
 
 
 def in_words(knowledge: Knowledge) -> str:
+    """What attackers know, for the holder to read."""
     known = knowledge.structure
     parts = [
         f"{name} {value:g}"

@@ -61,9 +61,10 @@ def check_moved_along(hidden: tuple[Array, Array], linked: tuple[Array, Array], 
     size = float(np.nanmax(np.abs(linked[1]), initial=0.0)) + float(np.nanmax(np.abs(wanted), initial=0.0))
     # both may be rounded, the line through the hidden column with them
     slack = 1e-6 * size + precision(linked[1]) + abs(factor) * precision(after)
-    if not np.array_equal(np.isfinite(linked[0]), np.isfinite(linked[1])) or np.nanmax(
-        np.abs(linked[1] - wanted), initial=0.0
-    ) > slack:
+    if (
+        not np.array_equal(np.isfinite(linked[0]), np.isfinite(linked[1]))
+        or np.nanmax(np.abs(linked[1] - wanted), initial=0.0) > slack
+    ):
         raise TableError(
             f"column {column!r} did not move along with the one that it is linked to: give the plans, the original and "
             "the table that was released under them, in this order."

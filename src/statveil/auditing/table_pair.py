@@ -82,9 +82,7 @@ class TablePair:
     def scene(self, name: str, before: AuditTable) -> Scene:
         """What stands beside the hidden column ``name`` but for the kept ones; ``before`` is it with those."""
         links, plans = self.plan.specification.linked, self.plan.plans
-        others = {
-            other: one for other, one in self.moved.items() if other != name and one.labels is None
-        }
+        others = {other: one for other, one in self.moved.items() if other != name and one.labels is None}
         originals = {**{other: one.before for other, one in others.items()}, **self.first}
         categories = plans[name].release_mode.categories
         along = {other for other, link in links.items() if link.to == name}

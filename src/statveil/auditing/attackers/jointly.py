@@ -61,7 +61,7 @@ def _told(view: View, found: Inversion, name: str, other: Companion, tie: Tie) -
     if not np.isfinite(off).any():
         return None
     fits = off <= slack
-    if not 2 <= np.count_nonzero(fits):
+    if np.count_nonzero(fits) < 2:
         for _ in range(_ROUNDS):  # a line through 0 at one place: nearer and nearer to it
             best = int(np.nanargmin(off))
             places = np.linspace(places[max(best - 1, 0)], places[min(best + 1, len(places) - 1)], _FINE)

@@ -32,7 +32,9 @@ class Linked(Attacker):
             return None
         columns, points = {**view.others, **view.groups}, []
         for one in view.companions.values():
-            for tie in one.ties if one.factor is not None else ():
+            if one.factor is None:
+                continue
+            for tie in one.ties:
                 if tie.joint == "whole" or not all(name in columns for name in tie.columns):
                     continue
                 read = tie.read(columns) / one.factor

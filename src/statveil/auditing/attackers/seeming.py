@@ -1,4 +1,4 @@
-"""Columns that were moved or worked out anew, taken for unchanged ones by who knows such tables but not this release."""
+"""Columns that were moved or worked out anew, by who takes them for unchanged ones."""
 
 from __future__ import annotations
 
