@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from statveil.auditing.game import release_column
 from statveil.auditing.relations import find_thresholds
 from statveil.auditing.same_release import check_is_release, check_moved_along
 from statveil.auditing.scene import Partner, Scene, array_of
-from statveil.auditing.tables import AuditTable, read_table
+from statveil.auditing.tables import AuditTable, joined_blocks, read_table
 from statveil.auditing.view import Knowledge
 from statveil.errors import TableError
 from statveil.planning import Plan
@@ -209,12 +209,8 @@ def _read(plan: TablePlan, text: str, name: Any, source: Source, result: Source)
     """A hidden or linked column of both tables."""
     found = source.type_of(name)
     labels = column_labels(plan.plans[text], text, found) if text in plan.plans else None
-    before, after = (_joined([*table.blocks(name, labels=labels)]) for table in (source, result))
+    before, after = (joined_blocks(table.blocks(name, labels=labels)) for table in (source, result))
     return _Moved(before=before, after=after, bits=found.bits, labels=labels)
-
-
-def _joined(blocks: Sequence[Array]) -> Array:
-    return np.concatenate(blocks) if blocks else np.zeros(0)
 
 
 def _check_drawn(plan: TablePlan, moved: Mapping[str, _Moved], seed: int) -> None:
