@@ -147,6 +147,8 @@ class Scene:
             name: _companion(one, self._again(name, one, rows, prepared, moved, seed))
             for name, one in self.partners.items()
         }
+        if not self.derived:
+            return found
         columns: dict[Any, pl.Series] = {name: self._kept(name, rows, moved) for name in self.kept}
         columns |= {name: _series(one.column, self.partners[name].labels) for name, one in found.items()}
         columns[self.column] = _series(released, self.labels)
