@@ -79,6 +79,7 @@ _WHERE = {
     "Structure": "problem.structure",
     "StructureError": "errors",
     "TableError": "errors",
+    "TableAudit": "auditing.table_audit",
     "TablePlan": "specification.planned",
     "Tabulated": "problem.priors.tabulated",
     "TargetError": "errors",

@@ -3,6 +3,7 @@ from statveil.auditing.attacker import Attacker as Attacker
 from statveil.auditing.audit import Audit as Audit
 from statveil.auditing.audit import Finding as Finding
 from statveil.auditing.audit import audit as audit
+from statveil.auditing.table_audit import TableAudit as TableAudit
 from statveil.comparing.compare import compare as compare
 from statveil.comparing.points import Comparison as Comparison
 from statveil.composition import Composition as Composition

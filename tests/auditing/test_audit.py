@@ -17,7 +17,7 @@ import statveil as sv
 from statveil.auditing.distances import w1
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.redraw import redrawn
-from statveil.auditing.view import Knowledge, View
+from statveil.auditing.view import Companion, Knowledge, View
 from statveil.tables.verification import LEAKS
 
 pytestmark = pytest.mark.usefixtures("no_optimum")
@@ -37,8 +37,11 @@ def located(known=None, risk=0.2, tolerance=1.0, prior=(10, 200)):
 
 
 def test_a_view_has_no_place_for_the_original_the_record_or_the_seed():
-    assert {field.name for field in dataclasses.fields(View)} == {"plan", "column", "others", "groups", "knowledge"}
-    kinds = {"links", "patterns", "ties", "thresholds"}
+    seen = {"column", "others", "groups", "companions"}
+    assert {field.name for field in dataclasses.fields(View)} == {"plan", "knowledge"} | seen
+    facts = {"plan", "factor", "ties", "fixed"}
+    assert {field.name for field in dataclasses.fields(Companion)} == {"column"} | facts
+    kinds = {"links", "patterns", "ties", "thresholds", "seeming"}
     assert {field.name for field in dataclasses.fields(Knowledge)} == {"structure", "records", "releases"} | kinds
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -15,10 +14,13 @@ from statveil.auditing.attacker import ATTACKERS, Attacker
 from statveil.auditing.distances import distances
 from statveil.auditing.game import Game, Score
 from statveil.auditing.inversion import released_statistic
-from statveil.auditing.patterns import PATTERNS, find_patterns
+from statveil.auditing.knowing import assumed, in_words, links_of
+from statveil.auditing.patterns import find_patterns
 from statveil.auditing.recapture import drawn_apart
-from statveil.auditing.relations import MISSING, Threshold, find_thresholds
+from statveil.auditing.relations import find_thresholds
+from statveil.auditing.result import PRIVATE, Audit, Finding
 from statveil.auditing.same_release import check_is_release
+from statveil.auditing.scene import Scene
 from statveil.auditing.tables import AuditTable, read_table
 from statveil.auditing.verdict import LEAST_TRIALS, decided, interval, looks
 from statveil.auditing.view import Earlier, Knowledge, View
@@ -27,129 +29,59 @@ from statveil.numbers import number
 from statveil.planning import Plan
 from statveil.problem.structure import Structure
 from statveil.problem.tolerance import Relative
-from statveil.spoken import Progress, Spoken
+from statveil.specification.planned import TablePlan
+from statveil.spoken import Progress
 from statveil.tables.record import read_record, shuffled_by
 from statveil.tables.shuffling import shuffled_order
-from statveil.tables.structure.bound_search import natural_bounds
 from statveil.tables.structure.copy_search import find_ties
-from statveil.tables.structure.findings import find_structure
-from statveil.tables.structure.link_search import find_links
-from statveil.tables.structure.links import Link
-from statveil.tables.structure.ties import Tie
 
-__all__ = ["MOST_TRIALS", "PRIVATE", "Audit", "Finding", "audit"]
+if TYPE_CHECKING:
+    from statveil.auditing.table_audit import TableAudit
 
-PRIVATE = "PRIVATE: computed from the original table. Do not publish."
+__all__ = ["MOST_TRIALS", "PRIVATE", "Audit", "Finding", "attack_column", "audit", "check_same_rows"]
+
 _NEVER = 1_000_000
 """More trials would not end within days."""
-_LINKED = 2**15
 MOST_TRIALS = 2_000
 """By default an audit that stays undecided ends after so many trials."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """What one attacker achieved.
-
-    Attributes
-    ----------
-    rate, low, high : float
-        How often it hit on tables like this one, with an interval; the intervals of all attackers hold together
-        with 99 %.
-    baseline, claimed : float
-        The same for an attacker who never saw the release, and the plan's risk.
-    verdict : str
-        ``"leaks"`` (the whole interval lies above the claimed risk), ``"holds"`` (it ends below one and a half times
-        the claimed risk) or ``"undecided"``.
-    share, interval : float, pair, or None
-        On this very table: how sure the attacker is of its best guess, and where the secret can still lie for it.
-    """
-
-    attacker: str
-    rate: float
-    low: float
-    high: float
-    baseline: float
-    claimed: float
-    verdict: str
-    says: str
-    share: float | None
-    interval: tuple[float, float] | None
-
-    def to_json(self) -> dict[str, Any]:
-        """The finding for scripts."""
-        return {
-            "attacker": self.attacker,
-            "rate": self.rate,
-            "low": self.low,
-            "high": self.high,
-            "baseline": self.baseline,
-            "claimed": self.claimed,
-            "verdict": self.verdict,
-            "says": self.says,
-            "share": self.share,
-            "interval": None if self.interval is None else list(self.interval),
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Audit(Spoken):
-    """All findings, the most harmful first. Private."""
-
-    words = "report.audit:describe_audit"
-
-    findings: tuple[Finding, ...]
-    distances: dict[str, Any]
-    assumed: str
-    """What the attackers were taken to know."""
-    not_applicable: tuple[str, ...]
-    """Attackers that found nothing to work with: another mode, or no such knowledge."""
-    trials: int
-    """Tables that were attacked; fewer than allowed where the verdict came earlier."""
-    rows: int
-    """Rows of each such table."""
-    column: str | None = None
-    secret: str = ""
-    tolerance: float = 0.0
-    tolerance_kind: str = "absolute"
-
-    @property
-    def leaks(self) -> bool:
-        """Whether an attacker beats the plan's risk."""
-        return any(finding.verdict == "leaks" for finding in self.findings)
-
-    @property
-    def verdict(self) -> str:
-        """``"leaks"``, ``"holds"`` (up to :attr:`up_to`) or ``"undecided"``."""
-        verdicts = {finding.verdict for finding in self.findings}
-        return next(verdict for verdict in ("leaks", "undecided", "holds") if verdict in verdicts)
-
-    @property
-    def up_to(self) -> float:
-        """No attacker of the audit hits more often than this, with 99 %."""
-        return max(finding.high for finding in self.findings)
-
-    def to_json(self) -> dict[str, Any]:
-        """The audit for scripts."""
-        return {
-            "private": PRIVATE,
-            "verdict": self.verdict,
-            "up_to": self.up_to,
-            "column": self.column,
-            "secret": self.secret,
-            "tolerance": self.tolerance,
-            **({"tolerance_kind": self.tolerance_kind} if self.tolerance_kind != "absolute" else {}),
-            "findings": [finding.to_json() for finding in self.findings],
-            "distances": self.distances,
-            "assumed": self.assumed,
-            "not_applicable": list(self.not_applicable),
-            "trials": self.trials,
-            "rows": self.rows,
-        }
-
-
+@overload
 def audit(
     plan: Plan,
+    original: Any,
+    released: Any,
+    *,
+    column: Any = ...,
+    known: Structure | None = ...,
+    records: Sequence[tuple[int, float]] = ...,
+    releases: Sequence[tuple[Plan, Any]] = ...,
+    record: dict[str, Any] | str | os.PathLike[str] | None = ...,
+    secret: str | None = ...,
+    attackers: str | Collection[str] = ...,
+    trials: int = ...,
+    seed: int | None = ...,
+    progress: Progress = ...,
+) -> Audit: ...
+@overload
+def audit(
+    plan: TablePlan,
+    original: Any,
+    released: Any,
+    *,
+    column: Any = ...,
+    known: Structure | None = ...,
+    records: Sequence[tuple[int, float]] = ...,
+    releases: Sequence[tuple[Plan, Any]] = ...,
+    record: dict[str, Any] | str | os.PathLike[str] | None = ...,
+    secret: str | None = ...,
+    attackers: str | Collection[str] = ...,
+    trials: int = ...,
+    seed: int | None = ...,
+    progress: Progress = ...,
+) -> TableAudit: ...
+def audit(
+    plan: Plan | TablePlan,
     original: Any,
     released: Any,
     *,
@@ -163,17 +95,18 @@ def audit(
     trials: int = MOST_TRIALS,
     seed: int | None = None,
     progress: Progress = lambda stage, rows, total: None,
-) -> Audit:
+) -> Audit | TableAudit:
     """Attack a released table: on the table itself, and repeatedly on tables like it to get rates.
 
     Parameters
     ----------
-    plan : Plan
-        The plan of the release.
+    plan : Plan or TablePlan
+        The plan of the release. Under the plans of a specification (:func:`plan_specification`) every hidden column is
+        attacked in turn, beside all that is published; the result is a :class:`TableAudit`.
     original, released : object or path
         The two tables; anything that :func:`release` takes, or files. Neither is modified.
     column : str
-        The released column.
+        The released column; of a whole table the one to attack, or all of them.
     known : Structure, optional
         What attackers know besides what was declared. Steps, heaps, atoms, natural bounds and kinds of numbers that
         the original really has are taken to be known anyway, and so are copies of it, flags and labels.
@@ -195,35 +128,98 @@ def audit(
     progress : callable, optional
         Called with what is done, rows just done, and rows in all where that is known.
     """
+    _check_trials(trials)
     chosen = _chosen(attackers)
-    if isinstance(trials, bool) or not isinstance(trials, int) or not LEAST_TRIALS <= trials <= _NEVER:
-        raise ProblemError(
-            f"an audit needs at least {LEAST_TRIALS} trials for its rates to mean something, as a whole number, and at "
-            f"most {_NEVER:,}. Got {trials!r}."
+    if isinstance(plan, TablePlan):
+        from statveil.auditing.table_audit import audit_table  # which needs what is here
+
+        if releases or records:
+            raise ProblemError(
+                "records and other releases are known of one column, and are not played against a whole table; leave "
+                "them out, or audit the plan of the column alone."
+            )
+        return audit_table(
+            plan,
+            original,
+            released,
+            column=column,
+            known=known,
+            record=record,
+            secret=secret,
+            chosen=chosen,
+            trials=trials,
+            seed=seed,
+            progress=progress,
         )
     before = _in_released_order(read_table(original, column=column, plan=plan), plan, record)
     plan = _for_secret(plan, secret)
     after = read_table(released, column=column, plan=plan)
-    _check_same_rows(before, after)
+    check_same_rows(before, after)
     check_is_release(plan, before, after)
     for row, value in records:
         if 0 <= row < len(before.column) and before.column[row] != value:
             raise TableError(f"row {row} of the original does not hold the value that the known record states.")
+    return attack_column(
+        plan,
+        before,
+        after,
+        column=column,
+        known=known,
+        records=records,
+        releases=tuple(
+            Earlier(plan=other, column=read_table(table, column=column, plan=other).column) for other, table in releases
+        ),
+        chosen=chosen,
+        trials=trials,
+        seed=seed,
+        progress=progress,
+    )
+
+
+def attack_column(
+    plan: Plan,
+    before: AuditTable,
+    after: AuditTable,
+    *,
+    column: Any,
+    known: Structure | None,
+    chosen: Sequence[Attacker],
+    trials: int,
+    seed: int | None,
+    progress: Progress,
+    records: Sequence[tuple[int, float]] = (),
+    releases: tuple[Earlier, ...] = (),
+    scene: Scene | None = None,
+    claimed: float | None = None,
+    together: int = 1,
+) -> Audit:
+    """Attack one column of a table that is known to be the release of another.
+
+    ``scene`` has the columns beside it that are not as they were, ``claimed`` the risk beside them where it is more
+    than the plan's own. The intervals hold for so many audits ``together``.
+    """
+    claimed = plan.risk if claimed is None else claimed
     categories = plan.release_mode.categories
     ties = () if categories else tuple(find_ties(before.column, before.others))
     rules = () if categories else find_thresholds(before.column, {**before.others, **before.groups})
     knowledge = Knowledge(
-        structure=_assumed(plan, before, known),
+        structure=assumed(plan, before, known),
         records=tuple(_record(row, value, len(before.column)) for row, value in records),
-        releases=tuple(
-            Earlier(plan=other, column=read_table(table, column=column, plan=other).column) for other, table in releases
-        ),
+        releases=releases,
         patterns=() if categories else find_patterns(before.column),
         ties=ties,
         thresholds=rules,
-        links=() if categories else _links(before, ties, rules),
+        links=() if categories else links_of(before, ties, rules),
+        seeming=None if scene is None else scene.seeming,
     )
-    view = View(plan=plan, column=after.column, others=after.others, groups=after.groups, knowledge=knowledge)
+    view = View(
+        plan=plan,
+        column=after.column,
+        others=after.others,
+        groups=after.groups,
+        companions={} if scene is None else scene.as_released(),
+        knowledge=knowledge,
+    )
     useful = [attacker for attacker in chosen if attacker.applies(view)]
     idle = tuple(attacker.name for attacker in chosen if attacker not in useful)
     if not useful:
@@ -234,17 +230,17 @@ def audit(
     baseline = ATTACKERS["prior"]()
     if not any(attacker.name == baseline.name for attacker in useful):
         useful = [baseline, *useful]
-    game = Game(plan, before, useful, knowledge, np.random.default_rng(seed), apart=drawn_apart(view))
+    game = Game(plan, before, useful, knowledge, np.random.default_rng(seed), apart=drawn_apart(view), scene=scene)
     schedule = looks(trials)
     for look in schedule:
         scores = game.play(look - game.trials, progress=lambda done: progress("attacking", done, trials))
-        ends = [interval(one.hits, one.trials, attackers=len(useful), looks=len(schedule)) for one in scores]
-        verdicts = {decided(low, high, plan.risk) for low, high in ends}
+        ends = [interval(one.hits, one.trials, attackers=together * len(useful), looks=len(schedule)) for one in scores]
+        verdicts = {decided(low, high, claimed) for low, high in ends}
         if "leaks" in verdicts or ("undecided" not in verdicts and game.trials >= LEAST_TRIALS):
             break
     guessing = next(score for score in scores if score.attacker == baseline.name)
     found = [
-        _finding(plan, attacker, score, ends_of, guessing, view)
+        _finding(plan, attacker, score, ends_of, guessing, view, claimed)
         for attacker, score, ends_of in zip(useful, scores, ends, strict=True)
     ]
     rank = {"leaks": 0, "undecided": 1, "holds": 2}
@@ -252,7 +248,7 @@ def audit(
     return Audit(
         findings=tuple(sorted(found, key=lambda finding: (rank[finding.verdict], -finding.rate))),
         distances={"released_statistic": released_statistic(view), **distances(plan, before, after)},
-        assumed=_in_words(knowledge),
+        assumed=in_words(knowledge),
         not_applicable=idle,
         trials=game.trials,
         rows=game.size,
@@ -261,6 +257,14 @@ def audit(
         tolerance=closeness.share if isinstance(closeness, Relative) else closeness,
         tolerance_kind="relative" if isinstance(closeness, Relative) else "absolute",
     )
+
+
+def _check_trials(trials: int) -> None:
+    if isinstance(trials, bool) or not isinstance(trials, int) or not LEAST_TRIALS <= trials <= _NEVER:
+        raise ProblemError(
+            f"an audit needs at least {LEAST_TRIALS} trials for its rates to mean something, as a whole number, and at "
+            f"most {_NEVER:,}. Got {trials!r}."
+        )
 
 
 def _for_secret(plan: Plan, secret: str | None) -> Plan:
@@ -292,7 +296,7 @@ def _in_released_order(
     return table if seed is None else table.in_order(shuffled_order(seed, len(table.column)))
 
 
-def _check_same_rows(before: AuditTable, after: AuditTable) -> None:
+def check_same_rows(before: AuditTable, after: AuditTable) -> None:
     """An audit compares rows: both tables must have the same ones in the same order."""
     if len(before.column) != len(after.column):
         raise TableError(
@@ -315,79 +319,35 @@ def _check_same_rows(before: AuditTable, after: AuditTable) -> None:
         raise TableError("other rows are missing in the released table than in the original: the rows were changed.")
 
 
-def _links(table: AuditTable, ties: Sequence[Tie], rules: Sequence[Threshold]) -> tuple[Link, ...]:
-    """Relations that neither copies nor exact flags are, in the first rows of a long table."""
-    known = {name for tie in ties for name in tie.columns} | {rule.column for rule in rules}
-    rows = slice(None, _LINKED)
-    labels = {name: np.nan_to_num(one[rows], nan=MISSING) for name, one in {**table.others, **table.groups}.items()}
-    numbers = {name: one[rows] for name, one in table.others.items()}
-    return tuple(find_links(table.column[rows], numbers, labels, known=known))
-
-
 def _record(row: int, value: float, rows: int) -> tuple[int, float]:
     if isinstance(row, bool) or not isinstance(row, int) or not 0 <= row < rows:
         raise ProblemError(f"a known record must name a row from 0 to {rows - 1}. Got {row!r}.")
     return row, number(value, "the value of a known record")
 
 
-def _assumed(plan: Plan, table: AuditTable, given: Structure | None) -> Structure:
-    """Declared, given, and really there: the holder's attacker knows the column as well as its makers do."""
-    if plan.release_mode.categories:
-        return Structure()
-    values = table.column[np.isfinite(table.column)]
-    found = {finding.name: finding.values for finding in find_structure(values[: 2**20], bits=table.bits)}
-    parts = [plan.problem.known, given or Structure()]
-    # what a release looks for too: that nothing lies below 0, or above 1 or 100, and why
-    low, high = natural_bounds(values[: 2**20])
-    minimum = next((part.minimum for part in reversed(parts) if part.minimum is not None), low)
-    step = next((part.step for part in reversed(parts) if part.step is not None), (found.get("step") or (None,))[0])
-    maximum = next((part.maximum for part in reversed(parts) if part.maximum is not None), high)
-    atoms = {atom for part in parts for atom in part.atoms} | set(found.get("atoms", ()))
-    heaps = {heap for part in parts for heap in part.heaps} | set(found.get("heaps", ()))
-    inside = {a for a in atoms if (minimum is None or a >= minimum) and (maximum is None or a <= maximum)}
-    return Structure(minimum=minimum, maximum=maximum, step=step, atoms=tuple(inside), heaps=tuple(heaps))
-
-
-def _in_words(knowledge: Knowledge) -> str:
-    known = knowledge.structure
-    parts = [
-        f"{name} {value:g}"
-        for name, value in (("minimum", known.minimum), ("maximum", known.maximum), ("step", known.step))
-        if value is not None
-    ]
-    parts += [
-        f"{name} {', '.join(f'{value:g}' for value in values)}"
-        for name, values in (("heaps", known.heaps), ("atoms", known.atoms))
-        if values
-    ]
-    parts += [f"holds {PATTERNS[name].says}" for name in knowledge.patterns]
-    parts += [f"{' and '.join(tie.columns[:3])} as a copy" for tie in knowledge.ties]
-    parts += [f"{rule.column} changes at {rule.value:g}" for rule in knowledge.thresholds]
-    parts += [f"{' and '.join(link.columns)} as {link.says}" for link in knowledge.links]
-    if knowledge.records:
-        parts.append(f"{len(knowledge.records)} true record(s)")
-    if knowledge.releases:
-        parts.append(f"{len(knowledge.releases)} other release(s)")
-    return "the plan, the prior and the released table" + (f"; {'; '.join(parts)}" if parts else "")
-
-
 def _finding(
-    plan: Plan, attacker: Attacker, score: Score, ends: tuple[float, float], guessing: Score, view: View
+    plan: Plan,
+    attacker: Attacker,
+    score: Score,
+    ends: tuple[float, float],
+    guessing: Score,
+    view: View,
+    claimed: float,
 ) -> Finding:
     rate, baseline = score.hits / score.trials, guessing.hits / guessing.trials
     low, high = ends
-    verdict = decided(low, high, plan.risk)
+    verdict = decided(low, high, claimed)
     hits = f"Using {attacker.doc}, it hits {rate:.1%} of the time"
     if verdict == "leaks":
-        says = f"{hits}; the plan claims {plan.risk:.3g}. {attacker.remedy}"
+        says = f"{hits}; the plan claims {claimed:.3g}. {attacker.remedy}"
     elif verdict == "undecided":
         says = (
-            f"{hits}, at most {high:.1%}; the plan claims {plan.risk:.3g}. {score.trials} trials cannot tell; "
+            f"{hits}, at most {high:.1%}; the plan claims {claimed:.3g}. {score.trials} trials cannot tell; "
             "allow more of them."
         )
     else:
-        against = " and no more than guessing without the release" if rate <= baseline <= plan.risk else ""
-        says = f"{hits}{against}, at most {high:.1%}; the plan claims {plan.risk:.3g}."
+        against = " and no more than guessing without the release" if rate <= baseline <= claimed else ""
+        says = f"{hits}{against}, at most {high:.1%}; the plan claims {claimed:.3g}."
     here = attacker.attack(view)
     return Finding(
         attacker=attacker.name,
@@ -395,7 +355,7 @@ def _finding(
         low=low,
         high=high,
         baseline=baseline,
-        claimed=plan.risk,
+        claimed=claimed,
         verdict=verdict,
         says=says,
         share=None if here is None else here.on(plan.problem).best(plan.problem.tolerance)[1],

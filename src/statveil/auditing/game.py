@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.random import Generator
@@ -16,7 +17,7 @@ from statveil.auditing.redraw import arranged, redrawn
 from statveil.auditing.relations import followers
 from statveil.auditing.sampling import Places, grouping, rows_of_trial
 from statveil.auditing.tables import AuditTable
-from statveil.auditing.view import Earlier, Knowledge, View
+from statveil.auditing.view import Companion, Earlier, Knowledge, View
 from statveil.errors import StatveilError, TableError
 from statveil.planning import Plan
 from statveil.problem.column_numbers import InMemory
@@ -26,6 +27,9 @@ from statveil.tables.blocks import Array, blocks_of
 from statveil.tables.preparing import Prepared, prepare
 from statveil.tables.series import ColumnType
 from statveil.tables.verification import LEAKS
+
+if TYPE_CHECKING:
+    from statveil.auditing.scene import Scene
 
 __all__ = ["ROWS", "Game", "Score", "release_column"]
 
@@ -78,20 +82,30 @@ class Game:
         rng: Generator,
         *,
         apart: bool = True,
+        scene: Scene | None = None,
     ) -> None:
         self.plan, self.table, self.attackers, self.knowledge, self.rng = plan, table, attackers, knowledge, rng
         self.apart = apart
         """Whether other releases of the column were drawn by another stream than this one."""
+        self.scene = scene
+        """The columns of a whole table that are not as they were, made anew in every trial."""
+        beside = {} if scene is None else scene.originals
         self.trials = 0
         self.hits = dict.fromkeys((attacker.name for attacker in attackers), 0)
         self.size = min(ROWS, max(1, round(0.8 * len(table.column))))
         # traces of a jittered histogram are soft evidence, which the accidents of one fixed table would bias
         soft = plan.release_mode.random and plan.release_mode.near_line
-        self.moves = can_move(plan) and not knowledge.releases and not soft
+        # of two hidden columns that hold the same, one plan cannot move without the other
+        joint = scene is not None and scene.joint
+        self.moves = can_move(plan) and not knowledge.releases and not soft and not joint
         self._groups = grouping(table.column, {**table.groups, **table.others})
         self._rare = _rare_rows(table.column, knowledge)
         self._follow = followers(
-            table.column, {**table.others, **table.groups}, knowledge.ties, knowledge.thresholds, knowledge.links
+            table.column,
+            {**table.others, **table.groups, **beside},
+            (*knowledge.ties, *(() if scene is None else scene.ties)),
+            knowledge.thresholds,
+            knowledge.links,
         )
 
     def play(self, trials: int, progress: Callable[[int], None] = lambda done: None) -> list[Score]:
@@ -148,7 +162,9 @@ class Game:
         released, prepared = release_column(plan, column, bits=self.table.bits, seed=self._seed())
         others = {name: values[rows] for name, values in self.table.others.items()}
         groups = {name: values[rows] for name, values in self.table.groups.items()}
-        return self._view(plan, column, released, others, groups, ()), float(prepared.facts["estimates"]["secret"])
+        beside = self._companions(rows, released, prepared, {**others, **groups})
+        view = self._view(plan, column, released, others, groups, (), beside)
+        return view, float(prepared.facts["estimates"]["secret"])
 
     def _on_redrawn_column(self, rows: Places) -> tuple[View, float]:
         before = self.table.column[rows]
@@ -164,12 +180,21 @@ class Game:
             for other in self.knowledge.releases
         )
         table = self.table
-        rest = {name: values[rows] for name, values in {**table.others, **table.groups}.items()}
+        beside = {} if self.scene is None else self.scene.originals
+        rest = {name: values[rows] for name, values in {**table.others, **table.groups, **beside}.items()}
         moved = self._follow(before, fresh, rest)
+        companions = self._companions(rows, released, prepared, moved)
         others = {name: moved[name] for name in table.others}
         texts = {name: moved[name] for name in table.groups}
         truth = float(prepared.facts["estimates"]["secret"])
-        return self._view(self.plan, fresh, released, others, texts, earlier), truth
+        return self._view(self.plan, fresh, released, others, texts, earlier, companions), truth
+
+    def _companions(
+        self, rows: Places, released: Array, prepared: Prepared, moved: Mapping[str, Array]
+    ) -> dict[str, Companion]:
+        if self.scene is None:
+            return {}
+        return self.scene.companions(rows, released, prepared, moved, seed=self._seed())
 
     def _seed(self) -> int:
         return int.from_bytes(self.rng.bytes(16), "little")
@@ -182,6 +207,7 @@ class Game:
         others: dict[str, Array],
         groups: dict[str, Array],
         earlier: tuple[Earlier, ...],
+        companions: dict[str, Companion],
     ) -> View:
         finite = np.flatnonzero(np.isfinite(column))
         known = self.rng.choice(finite, size=min(len(self.knowledge.records), len(finite)), replace=False)
@@ -190,6 +216,7 @@ class Game:
             column=released,
             others=others,
             groups=groups,
+            companions=companions,
             knowledge=replace(
                 self.knowledge,
                 records=tuple((int(row), float(column[row])) for row in known),

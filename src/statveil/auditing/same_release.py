@@ -7,14 +7,15 @@ import numpy as np
 from statveil.auditing.inversion import released_statistic
 from statveil.auditing.tables import AuditTable
 from statveil.auditing.view import View
+from statveil.auditing.written import precision
 from statveil.errors import StatveilError, TableError
 from statveil.planning import Plan
 from statveil.problem.families.categorical import Categorical
-from statveil.tables.blocks import blocks_of
+from statveil.tables.blocks import Array, blocks_of
 from statveil.tables.estimate import estimate, shares_of
 from statveil.tables.measure import measure
 
-__all__ = ["check_is_release"]
+__all__ = ["check_is_release", "check_moved_along"]
 
 
 def check_is_release(plan: Plan, original: AuditTable, released: AuditTable) -> None:
@@ -43,6 +44,30 @@ def check_is_release(plan: Plan, original: AuditTable, released: AuditTable) -> 
         raise TableError(
             "the released table is not what this plan makes of the original: give the plan, the original and the table "
             "that was released under it, in this order."
+        )
+
+
+def check_moved_along(hidden: tuple[Array, Array], linked: tuple[Array, Array], *, factor: float, column: str) -> None:
+    """Refuse a linked column that did not move as the hidden one did; both before and after, row by row."""
+    known = np.isfinite(hidden[0]) & np.isfinite(hidden[1])
+    before, after = hidden[0][known], hidden[1][known]
+    if not len(before):
+        return
+    spread = before - before.mean()
+    across = float(np.dot(spread, spread))
+    slope = float(np.dot(spread, after)) / across if across else 1.0
+    start = float(after.mean()) - slope * float(before.mean())
+    wanted = slope * linked[0] + factor * start
+    size = float(np.nanmax(np.abs(linked[1]), initial=0.0)) + float(np.nanmax(np.abs(wanted), initial=0.0))
+    # both may be rounded, the line through the hidden column with them
+    slack = 1e-6 * size + precision(linked[1]) + abs(factor) * precision(after)
+    if (
+        not np.array_equal(np.isfinite(linked[0]), np.isfinite(linked[1]))
+        or np.nanmax(np.abs(linked[1] - wanted), initial=0.0) > slack
+    ):
+        raise TableError(
+            f"column {column!r} did not move along with the one that it is linked to: give the plans, the original and "
+            "the table that was released under them, in this order."
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from statveil.tables.structure.alongside import EMPTY, sizes_of
 from statveil.tables.structure.group_search import numbers_in, read_in_full
 from statveil.tables.structure.text_forms import other_forms
 
-__all__ = ["AuditTable", "read_table"]
+__all__ = ["AuditTable", "joined_blocks", "read_table"]
 
 _SIZED = 0.9  # correlation from which the size of a group may be the audited number itself
 _MOST_COLUMNS = 100
@@ -58,16 +58,16 @@ class AuditTable:
         )
 
 
-def read_table(table: Any, *, column: Any, plan: Plan) -> AuditTable:
-    """Read a file or a frame."""
+def read_table(table: Any, *, column: Any, plan: Plan, beside: Collection[Any] | None = None) -> AuditTable:
+    """Read a file or a frame; ``beside`` names the other columns to look at, if not all of them."""
     source = open_source(table)
     target = source.find(column)
     found = source.type_of(target)
-    values = _joined(source.blocks(target, labels=column_labels(plan, source.label(target), found)))
+    values = joined_blocks(source.blocks(target, labels=column_labels(plan, source.label(target), found)))
     others: dict[str, Array] = {}
     groups: dict[str, Array] = {}
     for name in source.names:
-        if name != target and source.names.count(name) == 1:
+        if name != target and source.names.count(name) == 1 and (beside is None or name in beside):
             _sort_in(source, name, others, groups)
     others |= _sizes(values, others, groups)
     return AuditTable(column=values, bits=found.bits, others=others, groups=groups | _gaps(others, groups))
@@ -79,7 +79,7 @@ def _sort_in(source: Source, label: Any, others: dict[str, Array], groups: dict[
     try:
         if source.type_of(label).numeric:
             if len(others) < _MOST_COLUMNS:
-                others[name] = _joined(source.blocks(label))
+                others[name] = joined_blocks(source.blocks(label))
             return
         column = source.column(label)
     except (ColumnError, pl.exceptions.PolarsError):
@@ -137,6 +137,7 @@ def _as_times(column: pl.Series) -> pl.Series:
     return column
 
 
-def _joined(blocks: Iterator[Array]) -> Array:
+def joined_blocks(blocks: Iterator[Array]) -> Array:
+    """All rows of a pass over a column."""
     parts = list(blocks)
     return np.concatenate(parts) if parts else np.zeros(0)

@@ -13,7 +13,7 @@ from statveil.tables.blocks import Array
 from statveil.tables.structure.links import Link
 from statveil.tables.structure.ties import Tie
 
-__all__ = ["Earlier", "Knowledge", "View"]
+__all__ = ["Companion", "Earlier", "Knowledge", "View"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -22,6 +22,32 @@ class Earlier:
 
     plan: Plan
     column: Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Companion:
+    """Another column of a table that was released under a specification, and that is not as it was.
+
+    Parameters
+    ----------
+    column : array
+        Its released rows.
+    plan : Plan, optional
+        Of a column that is hidden itself.
+    factor : float, optional
+        Of one that moves along with the audited column: how many of its units one unit of that column is.
+    ties : tuple of Tie
+        How its original tells the audited column's, if it is hidden itself; how unchanged columns tell its original,
+        if it moves along.
+    fixed : bool
+        Whether it is the same in all trials: who is right by it once is right in all of them, which is no rate.
+    """
+
+    column: Array
+    plan: Plan | None = None
+    factor: float | None = None
+    ties: tuple[Tie, ...] = ()
+    fixed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -44,6 +70,9 @@ class Knowledge:
         Other columns whose values change where the original column passes a known number.
     links : tuple of Link
         Other relations to other columns, which hold for the original column in its place alone.
+    seeming : Knowledge, optional
+        Ties and thresholds that the originals of columns have which are released otherwise: what an attacker uses who
+        takes these for unchanged ones.
     """
 
     structure: Structure = field(default_factory=Structure)
@@ -53,6 +82,7 @@ class Knowledge:
     ties: tuple[Tie, ...] = ()
     thresholds: tuple[Threshold, ...] = ()
     links: tuple[Link, ...] = ()
+    seeming: Knowledge | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,9 +96,11 @@ class View:
     column : array
         The released column, NaN where a row has no finite value; numbers of categories for ``category``.
     others : mapping of str to array
-        The other numeric columns of the released table, row by row; points in time as seconds.
+        The other numeric columns of the released table that are unchanged, row by row; points in time as seconds.
     groups : mapping of str to array
-        The other columns of text or of true and false, as numbers of the text.
+        The other unchanged columns of text or of true and false, as numbers of the text.
+    companions : mapping of str to Companion
+        The columns that are not as they were: hidden too, moved along, or worked out anew.
     knowledge : Knowledge
         Side knowledge.
     """
@@ -77,6 +109,7 @@ class View:
     column: Array
     others: Mapping[str, Array] = field(default_factory=dict)
     groups: Mapping[str, Array] = field(default_factory=dict)
+    companions: Mapping[str, Companion] = field(default_factory=dict)
     knowledge: Knowledge = field(default_factory=Knowledge)
 
     @property

@@ -9,6 +9,7 @@ import click
 from statveil.cli.options import Once, echo_json, json_option
 from statveil.cli.parsing import parse_knowledge
 from statveil.cli.progress import shown
+from statveil.cli.table_plans import table_plan_of
 from statveil.cli.terminal import IN_PLACE, echo
 from statveil.plan_file import load_plan
 from statveil.spoken import describe
@@ -17,10 +18,14 @@ __all__ = ["command"]
 
 
 @click.command("audit", cls=Once)
-@click.argument("plan_file", metavar="PLAN")
+@click.argument("plan_file", metavar="PLAN|SPEC")
 @click.argument("original", metavar="ORIGINAL")
 @click.argument("released", metavar="RELEASED")
-@click.option("--column", required=True, metavar="NAME", help="The released column.")
+@click.option(
+    "--column",
+    metavar="NAME",
+    help="The released column; of a whole table the one to attack (otherwise all hidden ones).",
+)
 @click.option(
     "--known",
     multiple=True,
@@ -29,7 +34,11 @@ __all__ = ["command"]
     '"release=PLAN:TABLE" (another release); repeatable.',
 )
 @click.option("--secret", metavar="S", help="Which secret to attack, where the plan hides two: one audit for each.")
-@click.option("--record", metavar="FILE", help="The private record of the release, where its rows were shuffled.")
+@click.option(
+    "--record",
+    metavar="FILE",
+    help="The private record of the release, where its rows were shuffled; for a whole table it also checks the rows.",
+)
 @click.option("--attackers", default="all", show_default=True, metavar="A,B", help="Names, or all.")
 @click.option(
     "--trials",
@@ -46,7 +55,7 @@ def command(
     plan_file: str,
     original: str,
     released: str,
-    column: str,
+    column: str | None,
     known: tuple[str, ...],
     secret: str | None,
     record: str | None,
@@ -58,15 +67,21 @@ def command(
 ) -> None:
     """Attack a released table. PRIVATE. Exit code 1 where an attacker beats the plan's risk.
 
+    PLAN is that of one column. SPEC (a .toml file, or the plans made of it by 'statveil plan --spec') is about a whole
+    table: every hidden column is attacked in turn, beside all that is published.
+
     Exit code 0 says that none does: where the audit stays undecided, the verdict and a line on standard error say so.
     """
-    from statveil.auditing.audit import audit
+    from statveil.auditing.audit import Audit, audit
     from statveil.report.audit import audit_page
 
+    tables = table_plan_of(plan_file)
+    if tables is None and column is None:
+        raise click.UsageError("the plan is about one column: name it (--column). A specification needs none.")
     structure, records, releases = parse_knowledge(known)
     with shown() as progress:
         found = audit(
-            load_plan(plan_file),
+            load_plan(plan_file) if tables is None else tables,
             original,
             released,
             column=column,
@@ -89,11 +104,13 @@ def command(
         echo(describe(found))
         if output is not None:
             echo(f"Written to {output} (private).")
-    if found.verdict == "undecided":
-        echo(
-            f"Undecided after {found.trials:,} trials: an attacker may hit up to {found.up_to:.3f} of the time. "
-            f"Allow more of them, such as --trials {4 * found.trials}.",
-            err=True,
-        )
+    for one in (found,) if isinstance(found, Audit) else found.audits:
+        if one.verdict == "undecided" and not found.leaks:
+            where = "" if isinstance(found, Audit) else f"Column {one.column}: u"
+            echo(
+                f"{where or 'U'}ndecided after {one.trials:,} trials: an attacker may hit up to {one.up_to:.3f} of the "
+                f"time. Allow more of them, such as --trials {4 * one.trials}.",
+                err=True,
+            )
     if found.leaks:
         sys.exit(1)

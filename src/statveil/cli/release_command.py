@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,10 +9,9 @@ import click
 from statveil.cli.options import Once, echo_json, json_option
 from statveil.cli.progress import shown
 from statveil.cli.stopping import stoppable
+from statveil.cli.table_plans import table_plan_of
 from statveil.cli.terminal import IN_PLACE, echo
-from statveil.errors import FileError
 from statveil.plan_file import load_plan
-from statveil.small_file import read_small
 from statveil.spoken import describe
 
 if TYPE_CHECKING:
@@ -73,7 +70,7 @@ def command(
     from statveil.tables.release_file import release_file
 
     keeper = _keeper(books, dataset, budget, audience)
-    table_plan = _table_plan(plan_file)
+    table_plan = table_plan_of(plan_file)
     if table_plan is not None:
         given = {"--column": column, "--accept": accept, "--shuffle": shuffle, "--round": digits}
         for option, value in given.items():
@@ -123,26 +120,6 @@ def command(
         )
         return
     _say(done, card, record, keeper, notes)
-
-
-def _table_plan(path: str) -> TablePlan | None:
-    """The plans of a specification, or of a file of plans; ``None`` for the plan of one column."""
-    if Path(path).suffix.lower() == ".toml":
-        from statveil.specification.planned import plan_specification
-        from statveil.specification.specification import load_specification
-
-        return plan_specification(load_specification(path))
-    try:
-        data = json.loads(read_small(path))
-    except (OSError, ValueError, RecursionError, FileError):
-        return None  # which is said where the plan is read
-    from statveil.specification.planned import FORMAT
-
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        return None
-    from statveil.specification.plans_file import load_table_plan
-
-    return load_table_plan(path)
 
 
 def _release_table(

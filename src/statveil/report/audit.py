@@ -7,6 +7,7 @@ import os
 from datetime import date
 
 from statveil.auditing.audit import PRIVATE, Audit, Finding
+from statveil.auditing.table_audit import TableAudit
 from statveil.errors import FileError
 from statveil.report.page import policy
 from statveil.whole_file import write_whole
@@ -72,17 +73,15 @@ def _distances(found: Audit) -> list[str]:
     return lines
 
 
-def audit_page(found: Audit, path: str | os.PathLike[str]) -> None:
+def audit_page(found: Audit | TableAudit, path: str | os.PathLike[str]) -> None:
     """Write one self-contained page."""
     if not os.fspath(path).lower().endswith((".html", ".htm")):
         raise FileError(f"an audit is written as a page. Got {os.fspath(path)!r}; use a name that ends in .html.")
     write_whole(path, _page(found).encode(), private=True)
 
 
-def _page(found: Audit) -> str:
-    rows = "".join(_row(finding) for finding in found.findings)
-    verdict = _verdict(found)
-    listed = "".join(f"<li>{html.escape(line)}</li>" for line in _distances(found))
+def _page(found: Audit | TableAudit) -> str:
+    sections = "".join(_section(one) for one in ((found,) if isinstance(found, Audit) else found.audits))
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">{policy()}<title>Audit of a release</title>
 <style>
@@ -95,7 +94,16 @@ svg {{ display: block; }}
 .leaks {{ color: #8c1d18; font-weight: 600; }}
 </style></head><body>
 <p class="private">{html.escape(PRIVATE)}</p>
-<h1>{html.escape(verdict)}</h1>
+{sections}</body></html>
+"""
+
+
+def _section(found: Audit) -> str:
+    """One audit."""
+    rows = "".join(_row(finding) for finding in found.findings)
+    verdict = _verdict(found)
+    listed = "".join(f"<li>{html.escape(line)}</li>" for line in _distances(found))
+    return f"""<h1>{html.escape(verdict)}</h1>
 <p>{html.escape(_subject(found))} Audited on {date.today().isoformat()}.</p>
 <p>{found.trials:,} tables of {found.rows:,} rows. Attackers know {html.escape(found.assumed)}.
 Bars show how often an attacker hits (shorter is better), the dashed line the plan's risk, whiskers
@@ -103,7 +111,6 @@ the interval (all of them hold together with 99 %).</p>
 <table><thead><tr><th>attacker</th><th>rate</th><th></th><th>verdict</th><th>what it says</th></tr></thead>
 <tbody>{rows}</tbody></table>
 <h2>Distances between the tables</h2><ul>{listed}</ul>
-</body></html>
 """
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "recorded",
     "table_lent_by",
     "table_record",
+    "table_seed",
 ]
 
 FORMAT = "statveil-record"
@@ -200,6 +201,16 @@ def table_lent_by(record: Any, plan: TablePlan, *, sha256: str) -> Lent | None:
         )
     _check_same(record, sha256=sha256, shuffled=plan.specification.shuffle)
     return None if record.get("test_seed") else Lent(seed=_seed(record), releases=_releases(record))
+
+
+def table_seed(record: Any, plan: TablePlan) -> int:
+    """The secret seed of a release of a whole table under these plans."""
+    ours = isinstance(record, dict) and record.get("format") == FORMAT and record.get("version") == TABLE_VERSION
+    if not ours or all(release["plan_sha256"] != table_plan_hash(plan) for release in _releases(record)):
+        raise FileError(
+            "this is not the record of a release under this specification; name another one, or leave it out."
+        )
+    return _seed(record)
 
 
 def hash_column(table: Source, column: Any) -> str:

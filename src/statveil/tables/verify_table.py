@@ -23,7 +23,7 @@ from statveil.tables.source import Progress, Rows, Source
 from statveil.tables.table_card import make_table_card
 from statveil.tables.verify_content import Check, content_checks
 
-__all__ = ["table_card_check", "table_checks"]
+__all__ = ["derived_again", "table_card_check", "table_checks", "table_columns", "typed_column"]
 
 
 def table_checks(table: Source, plan: TablePlan, card: Mapping[str, Any]) -> Iterator[Check]:
@@ -62,7 +62,7 @@ def table_checks(table: Source, plan: TablePlan, card: Mapping[str, Any]) -> Ite
     for name, checks in shared.run({own: work(text) for text, own in hidden.items()}).items():
         yield from (Check(name=one.name, ok=one.ok, says=f"Column {str(name)!r}: {one.says}") for one in checks)
     if plan.specification.derived:
-        yield from _derived_again(table, plan, types, known, next(iter(labels.items())))
+        yield from derived_again(table, plan, types, known, next(iter(labels.items())))
 
 
 def table_columns(plan: TablePlan, known: Mapping[str, Any]) -> list[Any]:
@@ -72,7 +72,7 @@ def table_columns(plan: TablePlan, known: Mapping[str, Any]) -> list[Any]:
     return [known[name] for name in dict.fromkeys([*plan.plans, *derived, *sorted(used)])]
 
 
-def _derived_again(
+def derived_again(
     table: Source, plan: TablePlan, types: Mapping[str, ColumnType], known: Mapping[str, Any], first: tuple[Any, Labels]
 ) -> Iterator[Check]:
     """Every derived column against what its expression makes of the others."""
@@ -82,7 +82,7 @@ def _derived_again(
     needed = {*made, *(name for one in made.values() for name in one.needs)}
     anchor, labels = first
     for rows, others in table.beside_some({anchor: labels}, [known[name] for name in types if name in needed]):
-        columns = {name: _typed(one, kinds[name]) for name, one in others.items() if known[name] != anchor}
+        columns = {name: typed_column(one, kinds[name]) for name, one in others.items() if known[name] != anchor}
         columns[str(anchor)] = _anchored(rows[anchor], labels, kinds[str(anchor)])
         for name, one in made.items():
             different[name] |= not _same(one, columns, columns[name])
@@ -91,7 +91,7 @@ def _derived_again(
         yield Check(name="derived", ok=not found, says=said.replace("  ", " "))
 
 
-def _typed(column: pl.Series, kind: str) -> pl.Series:
+def typed_column(column: pl.Series, kind: str) -> pl.Series:
     """A column that came in its own type, or as text where the table has no types."""
     return typed_fields(column, kind) if column.dtype == pl.String and kind != "text" else column
 
@@ -100,7 +100,7 @@ def _anchored(values: Any, labels: Labels, kind: str) -> pl.Series:
     if labels is None:
         return pl.Series(values).fill_nan(None)
     texts = [None if np.isnan(code) else labels[int(code)] for code in values]
-    return _typed(pl.Series(texts, dtype=pl.String), kind)
+    return typed_column(pl.Series(texts, dtype=pl.String), kind)
 
 
 def _same(one: Derived, columns: Mapping[str, pl.Series], found: pl.Series) -> bool:

@@ -17,7 +17,7 @@ from statveil.problem.location_scale import LocationScale
 from statveil.tables.blocks import Array
 from statveil.tables.structure.ties import Tie
 
-__all__ = ["Copies"]
+__all__ = ["Copies", "told_by_rows"]
 
 _FAR = 8.0  # median deviations beyond which a row is left out: a running total jumps where rows are missing
 _ROWS, _PLACES = 400, 4000  # of the search for the map that makes products whole
@@ -60,7 +60,7 @@ def _told(view: View, found: Inversion, tie: Tie, columns: Mapping[str, Array]) 
     if len(rows) < 3:
         return None
     if straight:
-        return _undone(view, found, tie, read[rows], view.column[rows])
+        return told_by_rows(view, found, tie, read[rows], view.column[rows])
     whole = tie.part == (0.0, 1.0) and not tie.scattered
     original = np.full(len(read), np.nan)
     original[rows] = read[rows] if not tie.joint.startswith("grows") else _without_strays(read[rows])
@@ -79,7 +79,7 @@ def _line(found: Inversion, released: Array) -> tuple[Array, Array, float, float
     return ends[0], ends[1], float(found.secrets[first]), float(found.secrets[last])
 
 
-def _undone(view: View, found: Inversion, tie: Tie, read: Array, released: Array) -> float | None:
+def told_by_rows(view: View, found: Inversion, tie: Tie, read: Array, released: Array) -> float | None:
     """The secret under which the released rows come from those that were read."""
     line = _line(found, released)
     if line is None:
