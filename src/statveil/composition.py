@@ -165,7 +165,7 @@ def in_common_terms(problem: Problem, plans: Sequence[Plan]) -> list[Mechanism] 
         if told is not None:
             return told
         if not _same_ranges(problem, plans):
-            return "the priors have different ranges"
+            return "the priors have different ranges or forms"
     mechanisms = [in_terms_of(problem, plan) for plan in _different(plans)]
     known = [mechanism for mechanism in mechanisms if mechanism is not None]
     if len(known) < len(mechanisms):
@@ -246,6 +246,12 @@ def _check_one_column(plans: Sequence[Plan]) -> None:
     for other in plans[1:]:
         family = column_family(other.problem)
         if first.shapeless != family.shapeless or (not first.shapeless and first != family):
+            if first.label == family.label:
+                raise ProblemError(
+                    "one of these plans hides two statistics of a column without a family, and another one hides one: "
+                    "what their releases tell together is not known, and may be everything. State a family, or hide "
+                    "the same statistics in all of them."
+                )
             raise ProblemError(
                 f"these plans are about different models of a column ({first.label!r} and {family.label!r}), so what "
                 "their releases tell together is not known: it may be everything. Plan all releases of a column with "
@@ -351,7 +357,8 @@ def of_secret(problem: Problem, plans: Sequence[Plan]) -> JointRisk:
             found = joint.joint_risk(problem, known)
         if not _same_ranges(problem, plans):
             # a release tells that its prior holds: on one line that is counted, else it may tell all
-            found = joint.Joint(risk=Risk(value=1.0, kind="upper bound"), why="the priors have different ranges")
+            why = "the priors have different ranges or forms"
+            found = joint.Joint(risk=Risk(value=1.0, kind="upper bound"), why=why)
     blind = risk_without_release(problem)
     closeness = problem.closeness
     return JointRisk(

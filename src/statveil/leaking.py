@@ -32,6 +32,9 @@ from statveil.theory.separated import of_a_range
 
 __all__ = ["Leakage", "SecretLeakage", "leakage"]
 
+_ROUNDED = 1e-8
+"""Bits by which a ratio to the risk without a release may be too small: that is rounded up by parts in a billion."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretLeakage:
@@ -170,6 +173,9 @@ def _min_entropy(problem: Problem, composed: JointRisk, whatever: Bits) -> Bits 
     if not exact or problem.family.widened:
         return None
     bits = composed.leakage
+    plain = isinstance(problem.prior, Box) and [problem.box.axes[name].flat for name in problem.box.free] == [True]
+    if not plain:
+        bits += _ROUNDED  # the risk without a release is rounded up, and divides
     if bits <= whatever.value:
         return Bits(value=max(0.0, bits), kind=composed.risk_kind)
     return Bits(value=whatever.value, kind="upper bound")

@@ -608,3 +608,31 @@ def test_the_next_release_of_units_keeps_the_joint_budget():
     assert spelled_out(problem, [first, second]) <= 0.3 + 2e-3
     plans = sv.tiers(problem, max_risks=[0.2, 0.5]).plans
     assert sv.compose(plans).risk <= 0.5 * (1 + 1e-6)
+
+
+def test_priors_that_hardly_meet_have_candidates_too():
+    """What both priors allow has less mass than 64-bit numbers resolve: everything counts as told."""
+    normal = sv.Problem(secret=sv.Mean(), prior=sv.Density("normal", (10, 3), low=0, high=40), tolerance=0.5)
+    apart = sv.Problem(secret=sv.Mean(), prior=(35, 60), tolerance=0.5)
+    found = sv.compose([sv.plan(problem, bin=3) for problem in (normal, apart)])
+    assert found.risk == 1
+    assert all(each.candidates is None or each.candidates.least == 1 for each in found.secrets)
+
+
+@pytest.mark.parametrize("bin", [0.71, 1.3, 2.9])
+def test_at_least_one_guess_is_needed(bin):
+    problem = sv.Problem(secret=sv.Mean(), prior=(0, 30), tolerance=0.3)
+    comb = sv.plan(problem, max_risk=0.3, method="comb")
+    (found,) = sv.compose([comb, sv.plan(problem, bin=bin)]).secrets
+    assert found.candidates is None or 1 <= found.candidates.least <= found.candidates.mean
+
+
+def test_min_entropy_is_not_below_the_truth_where_the_guess_without_a_release_is_rounded_up():
+    """Ten bins of a flat side: log2 of the ratio of 0.2 to 0.02."""
+    also = sv.Also(sv.Std(), prior=(10, 60), tolerance=1)
+    problem = sv.Problem(secret=sv.Mean(), prior=(0, 100), tolerance=1, also=[also])
+    plan = sv.plan(problem, max_risk=0.4)
+    for told, side in zip(sv.leakage([plan]).secrets, plan.mechanism.axes.values(), strict=True):
+        pieces = np.diff(side.edges())
+        truth = np.log2(np.minimum(pieces, 2).sum() / 2)
+        assert truth <= told.min_entropy.value <= truth + 1e-6

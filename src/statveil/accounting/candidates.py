@@ -49,8 +49,10 @@ def candidates(problem: Problem, found: Open) -> Candidates | None:
 
 
 def _summed(count: Array, mass: Array) -> Candidates:
-    some = mass > 0
+    some, count = mass > 0, np.maximum(count, 1)
     total = float(mass.sum())
+    if not some.any():  # less than 64-bit numbers resolve lies where all of the priors do
+        return Candidates(least=1, mean=1.0, certain=1.0)
     return Candidates(
         least=int(count[some].min()),
         mean=float(np.sum(count * mass)) / total,

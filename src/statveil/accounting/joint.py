@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -128,7 +128,9 @@ def _refined(problem: Problem, found: Refinement) -> Joint:
         why, certain = "all edges together cut the range", _certain_cells(problem, cells)
         return Joint(risk=risk(problem, bins), why=why, certain=certain)
     ways = [_coupled(problem, found, shared) for shared in ((False, True) if found.drawn > 1 else (False,))]
-    return max(ways, key=lambda joint: joint.risk.value)
+    sure = [way.certain for way in ways if way.certain is not None]
+    worst = max(ways, key=lambda joint: joint.risk.value)
+    return replace(worst, certain=max(sure) if len(sure) == len(ways) else None)
 
 
 def _coupled(problem: Problem, found: Refinement, shared: bool) -> Joint:
