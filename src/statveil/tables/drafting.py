@@ -172,7 +172,7 @@ def _apart(hidden: pl.Series | None, other: pl.Series | None) -> bool:
     Only then is the factor of a link known, which is 1. Any other link publishes how far its factor is off, times the
     move: a gross price less its net one is the tax, and shows the level.
     """
-    from scipy.stats import kruskal, rankdata, spearmanr
+    from scipy.stats import kruskal, norm, rankdata, spearmanr
 
     both = _numbers(hidden, other)
     if both is None or len(both[0]) < _FEWEST_APART:
@@ -185,6 +185,11 @@ def _apart(hidden: pl.Series | None, other: pl.Series | None) -> bool:
     wide = np.abs(apart - np.median(apart))
     several = [np.flatnonzero(part == group) for group in np.unique(part)]
     if len(several) < _GROUPS // 2 or spearmanr(x, apart).pvalue < _CHANCE:
+        return False
+    # any function of the column makes neighbours alike (von Neumann's ratio of ranks, nearly normal about 2)
+    ranks = rankdata(apart)[np.argsort(x, kind="stable")]
+    ratio = float(np.mean(np.diff(ranks) ** 2) / np.var(ranks))
+    if abs(ratio - 2) * np.sqrt(len(x)) > 2 * norm.isf(_CHANCE / 2):
         return False
     return all(kruskal(*(one[rows] for rows in several)).pvalue >= _CHANCE for one in (apart, wide))
 

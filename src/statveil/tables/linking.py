@@ -161,7 +161,7 @@ def refuse_short(
         f"it is linked to {to!r}, and {' and '.join(map(repr, short))} "
         f"{'holds' if len(short) == 1 else 'hold'} 32-bit numbers, whose last digits are drawn anew: what the columns "
         "differ by in these digits shows how large the values were before they moved. Derive it, drop it, or write "
-        "both with 64-bit numbers."
+        "both with 64-bit numbers that were never 32-bit ones."
     )
     refuse_undeclared(column, accepted, [Finding(name="digits", values=(), flag="", says=says)], linked.known)
 

@@ -19,7 +19,7 @@ from statveil.tables.blocks import Array
 from statveil.tables.changes import Changes, Labels, Replacement
 from statveil.tables.deriving import derived_columns, plain_kind
 from statveil.tables.linking import ShortFloats, check_linked, linked_map, refuse_link, refuse_short
-from statveil.tables.preparing import Prepared, column_labels, new_seed, prepare
+from statveil.tables.preparing import Prepared, Read, ReadBeside, column_labels, new_seed, prepare
 from statveil.tables.record import Lent, hash_column, table_lent_by, table_record
 from statveil.tables.series import ColumnType
 from statveil.tables.sharing import Reader, Shared
@@ -205,7 +205,8 @@ class WholeTable(Task):
             one, own = specification.hidden[name], column_seed(seed, name)
 
             def work(reader: Reader) -> Prepared:
-                read, beside = reader.blocks, reader.beside
+                read: Read = reader.blocks
+                beside: ReadBeside = reader.beside
                 if name in short:
                     read, beside = short[name].watched(read), short[name].watched_beside(beside)
                 with _said_of(name):

@@ -95,7 +95,9 @@ def _bare(table: Any) -> Any:
     import pyarrow as pa
 
     schema = pa.schema([_bare_field(field) for field in table.schema])
-    if any(not one.type.equals(other.type, check_metadata=True) for one, other in zip(schema, table.schema)):
+    if any(
+        not one.type.equals(other.type, check_metadata=True) for one, other in zip(schema, table.schema, strict=True)
+    ):
         table = table.cast(schema)  # fields inside a column: records, lists
     return pa.Table.from_arrays(table.columns, schema=schema)
 
