@@ -19,6 +19,7 @@ from statveil.problem.tolerance import Relative
 from statveil.problem.wording import beyond_shape, distortion_text, hit_text, share_of
 from statveil.rounding import shown_up
 from statveil.small_file import read_small
+from statveil.tables.other_columns import OtherColumns
 from statveil.tables.verification import LEAKS, blind_spots
 
 __all__ = [
@@ -58,8 +59,12 @@ def make_card(
     shuffled: bool = False,
     rows: int | None = None,
     sha256: str | None = None,
+    beside: OtherColumns | None = None,
 ) -> dict[str, Any]:
-    """The card as a JSON object; ``rows`` are those of the released column, which everyone can count."""
+    """The card as a JSON object; ``rows`` are those of the released column, which everyone can count.
+
+    ``beside`` says what became of the other columns, where a specification does.
+    """
     problem = plan.problem
     return {
         "format": FORMAT,
@@ -81,8 +86,8 @@ def make_card(
             f"{shown_up(plan.risk)} ({plan.risk_kind}).{_alone(plan)}{_but(plan, accepted)}",
         },
         "declared": problem.known.to_json(),
-        "assumptions": _assumptions(plan, shuffled),
-        "checked": [*_checked(plan, shuffled), *(() if rows is None else blind_spots(rows, plan.release_mode))],
+        "assumptions": _assumptions(plan, shuffled, beside),
+        "checked": [*_checked(plan, shuffled, beside), *(() if rows is None else blind_spots(rows, plan.release_mode))],
         "accepted_leaks": [{"name": name, "says": LEAKS[name]} for name in accepted],
         "rounded_to_digits": round_digits,
         "test_seed": test_seed,
@@ -92,6 +97,11 @@ def make_card(
         "versions": used_versions(),
         "sha256": sha256,
     }
+
+
+_OTHERS_LEFT = (
+    "No other column tells the released one (a copy, a multiple, a sum). Other columns were left as they were.",
+)
 
 
 def read_card(output: Path) -> dict[str, Any]:
@@ -207,15 +217,23 @@ _DISTANCES = {
 }
 
 
-def _checked(plan: Plan, shuffled: bool) -> list[str]:
+def _checked(plan: Plan, shuffled: bool, beside: OtherColumns | None) -> list[str]:
     """What was looked at of the rows before the release, and what was not: the same words for every table."""
-    beside = (
-        "The other columns, in up to 32,768 rows from all parts of the table: whether one is a copy in another form or "
+    others = "other columns" if beside is None else "columns that were kept or moved under another map"
+    each = "other column" if beside is None else "column that was kept or moved under another map"
+    searched = [
+        f"The {others}, in up to 32,768 rows from all parts of the table: whether one is a copy in another form or "
         "with errors, a flag or label for a range of values, or makes a sum or product with others (up to 200)."
-    )
+    ]
+    if beside is not None and beside.linked:
+        searched.append(
+            "Linked columns were not searched for copies of each other, which they may be. What they say of each other "
+            "(their differences under a shift, their ratios under a scaling) is published as it was, and was looked at "
+            "as a kept column is."
+        )
     if not plan.release_mode.random:
         return [
-            beside,
+            *searched,
             "The order of the rows does not matter to this mode: all rows move alike, equal ones stay equal.",
         ]
     order = (
@@ -225,19 +243,19 @@ def _checked(plan: Plan, shuffled: bool) -> list[str]:
     )
     lines = [
         order,
-        "Every other column by itself: whether its groups have like values, whether sorting by it orders the values.",
+        f"Every {each} by itself: whether its groups have like values, whether sorting by it orders the values.",
         "Not looked at: groups that two or more columns make together, other tables, what is too weak to show in this "
         "many rows.",
     ]
-    return lines if plan.release_mode.categories else [beside, *lines]
+    return lines if plan.release_mode.categories else [*searched, *lines]
 
 
-def _assumptions(plan: Plan, shuffled: bool) -> list[str]:
+def _assumptions(plan: Plan, shuffled: bool, beside: OtherColumns | None) -> list[str]:
     known, mode = plan.problem.known, plan.release_mode
     lines = [
         "Outsiders believe no more than the stated prior; someone who knows more guesses better.",
         "Nobody knows a true record and finds its row: that would show how far the column was moved.",
-        "No other column tells the released one (a copy, a multiple, a sum). Other columns were left as they were.",
+        *(_OTHERS_LEFT if beside is None else beside.assumed()),
         "The same column is not released again under another plan or another seed.",
     ]
     if plan.problem.family.shapeless and (assumed := beyond_shape(plan.problem)):

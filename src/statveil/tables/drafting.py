@@ -23,6 +23,7 @@ from statveil.tables.preparing import unnamed
 from statveil.tables.series import column_type
 from statveil.tables.sharing import Reader, Shared, each_beside
 from statveil.tables.source import Source, open_source
+from statveil.tables.structure.copy_search import find_ties
 from statveil.tables.structure.telling import telling_columns
 
 __all__ = ["draft_specification"]
@@ -35,6 +36,8 @@ _HEAD = """\
 # * Say of every other column what becomes of it: hide, keep, drop, link or derive.
 """
 _FEWEST = 8  # rows that a formula must explain
+_FEWEST_APART, _GROUPS = 200, 16  # rows, and parts of them, among which a difference must be alike
+_CHANCE = 0.01  # that a difference which has nothing to do with the column is taken for one that has
 _FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "log": np.log,
     "log10": np.log10,
@@ -70,7 +73,7 @@ def draft_specification(table: Any, *, progress: Progress = lambda stage, rows, 
     for name, report in reports.items():
         parts.append("\n")
         if name in leaders:
-            parts += _teller(name, leaders[name], rows)
+            parts += _teller(name, leaders[name], rows, moved=_moved(reports[leaders[name]]))
         elif name in hidden:
             parts += _hidden(report, told.get(name, []))
         else:
@@ -121,6 +124,12 @@ def _first_rows(source: Source, names: Mapping[str, Any], hidden: list[str]) -> 
     return found
 
 
+def _moved(report: ColumnReport) -> bool:
+    """Whether nothing is proposed about which the column would be stretched: then it moves by one number."""
+    known = dict(pairwise(shlex.split(report.command))).get("--known", "")
+    return not any(one.startswith(("min", "max", "atoms")) for one in known.split(","))
+
+
 def _hidden(report: ColumnReport, told: list[tuple[str, ...]]) -> Iterator[str]:
     words = shlex.split(report.command)
     options = dict(pairwise(words))
@@ -135,29 +144,67 @@ def _hidden(report: ColumnReport, told: list[tuple[str, ...]]) -> Iterator[str]:
     yield '# prior = "LO:HI"\n' + ("" if close else "# tolerance = T\n")
 
 
-def _teller(name: str, leader: str, rows: Mapping[str, pl.Series]) -> Iterator[str]:
-    formula = _formula(leader, rows.get(leader), rows.get(name))
-    yield f"# Tells {_line(repr(leader))}: derive it from the released column, link it, or drop it.\n"
-    proposed = {"drop": True} if formula is None else {"derive": formula}
-    yield column_toml(name, proposed)
-    if formula is None:
-        yield '# derive = "..."\n'
-    else:
-        yield "# drop = true\n"
-    column = rows.get(name)
-    if column is not None and column.dtype.is_numeric() and column.n_unique() > 2:
-        yield f"# {column_toml('', {'link': leader}).splitlines()[1]}\n"
+def _teller(name: str, leader: str, rows: Mapping[str, pl.Series], *, moved: bool) -> Iterator[str]:
+    """``moved``: whether the hidden column will be moved by one number, which keeps differences."""
+    hidden, own = rows.get(leader), rows.get(name)
+    formula, written = _formula(leader, hidden, own), _line(repr(leader))
+    if formula is not None:
+        yield f"# Tells {written}: derive it from the released column, or drop it.\n"
+        yield column_toml(name, {"derive": formula}) + "# drop = true\n"
+        return
+    if not (moved and _apart(hidden, own)):
+        yield f"# Tells {written}: drop it.\n"
+        yield column_toml(name, {"drop": True})
+        return
+    yield f"# Tells {written}: drop it; or link it, if what the two differ by says nothing of how large they are.\n"
+    yield column_toml(name, {"drop": True})
+    link = column_toml("", {"link": leader, "factor": 1.0}).splitlines()[1:]
+    yield "".join(f"# {line}\n" for line in link)
 
 
-def _formula(name: str, hidden: pl.Series | None, other: pl.Series | None) -> str | None:
-    """How the other column follows from the hidden one, where one of a few forms fits every row."""
+def _apart(hidden: pl.Series | None, other: pl.Series | None) -> bool:
+    """Whether two columns differ by something that the hidden one has no part in, as two clocks do.
+
+    Only then is the factor of a link known, which is 1. Any other link publishes how far its factor is off, times the
+    move: a gross price less its net one is the tax, and shows the level.
+    """
+    from scipy.stats import kruskal, norm, rankdata, spearmanr
+
+    both = _numbers(hidden, other)
+    if both is None or len(both[0]) < _FEWEST_APART:
+        return False
+    x, apart = both[0], both[1] - both[0]
+    if np.ptp(apart) <= 1e-6 * np.ptp(x) or find_ties(x, {"apart": apart}):
+        return False
+    # by equal parts of the sorted column: neither the place, nor the width, nor the direction may change with it
+    part = (_GROUPS * (rankdata(x) - 1) / len(x)).astype(int)
+    wide = np.abs(apart - np.median(apart))
+    several = [np.flatnonzero(part == group) for group in np.unique(part)]
+    if len(several) < _GROUPS // 2 or spearmanr(x, apart).pvalue < _CHANCE:
+        return False
+    # any function of the column makes neighbours alike (von Neumann's ratio of ranks, nearly normal about 2)
+    ranks = rankdata(apart)[np.argsort(x, kind="stable")]
+    ratio = float(np.mean(np.diff(ranks) ** 2) / np.var(ranks))
+    if abs(ratio - 2) * np.sqrt(len(x)) > 2 * norm.isf(_CHANCE / 2):
+        return False
+    return all(kruskal(*(one[rows] for rows in several)).pvalue >= _CHANCE for one in (apart, wide))
+
+
+def _numbers(hidden: pl.Series | None, other: pl.Series | None) -> tuple[Array, Array] | None:
+    """The rows in which both columns have a number."""
     if hidden is None or other is None or not other.dtype.is_numeric():
         return None
     x, y = (one.cast(pl.Float64).fill_null(np.nan).to_numpy() for one in (hidden, other))
     both = np.isfinite(x) & np.isfinite(y)
-    x, y = x[both], y[both]
-    if len(x) < _FEWEST:
+    return x[both], y[both]
+
+
+def _formula(name: str, hidden: pl.Series | None, other: pl.Series | None) -> str | None:
+    """How the other column follows from the hidden one, where one of a few forms fits every row."""
+    both = _numbers(hidden, other)
+    if both is None or len(both[0]) < _FEWEST:
         return None
+    x, y = both
     written = column_written(name)
     with np.errstate(all="ignore"):
         for function, apply in _FUNCTIONS.items():

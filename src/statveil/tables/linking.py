@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -14,22 +14,26 @@ from statveil.errors import ColumnError, StructureError
 from statveil.modes import Mode
 from statveil.planning import Plan
 from statveil.specification.specification import Specification
+from statveil.tables.blocks import Array
 from statveil.tables.first_pass import FirstBeside
 from statveil.tables.maps.affine import Affine, Quiet
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.maps.lattice import Lattice
-from statveil.tables.preparing import unnamed
+from statveil.tables.preparing import Read, ReadBeside, unnamed
 from statveil.tables.series import ColumnType
 from statveil.tables.sharing import Reader
 from statveil.tables.source import Source
 from statveil.tables.structure.findings import Finding
+from statveil.tables.structure.group_search import Beside
 from statveil.tables.structure.telling import Copies
 from statveil.tables.verification import Verifier, refuse_undeclared
 
-__all__ = ["check_linked", "check_multiples", "linked_map", "refuse_link"]
+__all__ = ["ShortFloats", "check_linked", "check_multiples", "linked_map", "refuse_link", "refuse_short"]
 
 _MULTIPLE = 1e-12
 """Relative error of a product in 64 bits, and some more."""
+_FEWEST = 8
+"""Different 32-bit numbers from which on a column is taken to hold such; fewer may be frequent values."""
 
 
 def refuse_link(column: str, to: str, mode: Mode) -> None:
@@ -99,6 +103,97 @@ def check_multiples(
                     f"{link.to!r} stretches it: what lies between them would show by how much. Derive {name!r} from "
                     "released columns, or drop it."
                 )
+
+
+class ShortFloats:
+    """Whether a column holds 32-bit floats, in whichever type, watched while others read it.
+
+    Values on declared heaps are left out: their map keeps them exactly.
+    """
+
+    def __init__(self, *, bits: int, heap: float | None = None) -> None:
+        self._bits, self._heap = bits, heap
+        self._found: set[float] = set()
+        self._others = False
+
+    @property
+    def declared(self) -> bool:
+        """Whether the type of the column has 32 bits."""
+        return self._bits < np.finfo(np.float64).nmant + 1
+
+    @property
+    def any(self) -> bool:
+        """Whether it holds them."""
+        return self.declared or len(self._found) >= _FEWEST or (bool(self._found) and not self._others)
+
+    def watch(self, values: Array) -> None:
+        """Look at some rows; the same rows may come again."""
+        if self.any and self._others:
+            return
+        given = values[np.isfinite(values) & (values != 0)]
+        if self._heap is not None:
+            given = given[given != self._heap * np.rint(given / self._heap)]
+        with np.errstate(over="ignore"):
+            # up to the last digits that a spreadsheet leaves out
+            short = np.abs(given.astype(np.float32) - given) <= 2.0**-50 * np.abs(given)
+        self._others |= not bool(short.all())
+        self._found.update(np.unique(given[short])[:_FEWEST].tolist())
+
+    def watched(self, read: Read) -> Read:
+        """Passes over the column, watched."""
+
+        def passed(labels: Sequence[str] | None) -> Iterator[Array]:
+            for values in read(labels):
+                self.watch(values)
+                yield values
+
+        return passed
+
+    def watched_beside(self, read: ReadBeside) -> ReadBeside:
+        """Passes over the column with others beside it, watched."""
+
+        def passed(labels: Sequence[str] | None) -> Beside:
+            for values, others in read(labels):
+                self.watch(values)
+                yield values, others
+
+        return passed
+
+
+def refuse_short(
+    column_map: ColumnMap,
+    *,
+    column: str,
+    to: str,
+    hidden: ShortFloats,
+    linked: Verifier,
+    type: ColumnType,
+    accepted: Collection[str],
+) -> None:
+    """Refuse a link of columns of which one holds 32-bit floats, unless their map keeps every digit.
+
+    Each column is smeared below its last bit, or blurred at the seventh digit, by a key of its own. What is left
+    between them, y' / f - x', is as wide as the cells were before they moved, and cells double at powers of two: where
+    they do in the release shows how far the columns moved. A lattice is moved by whole steps, and smears nothing.
+    """
+    if isinstance(column_map, Lattice) and column_map.step is not None:
+        return
+    assert isinstance(column_map, Affine | Lattice)
+    bare = column_map.seed is None  # values on a lattice that was accepted: nothing is smeared
+    own = ShortFloats(bits=type.bits, heap=min(linked.known.heaps, default=None))
+    own.watch(linked.sampler.values)
+    short = [to] if hidden.any and (hidden.declared or not bare) else []
+    if own.any and (own.declared or not bare or not linked.undeclared_step()):
+        short.append(column)
+    if not short:
+        return
+    says = (
+        f"it is linked to {to!r}, and {' and '.join(map(repr, short))} "
+        f"{'holds' if len(short) == 1 else 'hold'} 32-bit numbers, whose last digits are drawn anew: what the columns "
+        "differ by in these digits shows how large the values were before they moved. Derive it, drop it, or write "
+        "both with 64-bit numbers that were never 32-bit ones."
+    )
+    refuse_undeclared(column, accepted, [Finding(name="digits", values=(), flag="", says=says)], linked.known)
 
 
 def linked_map(

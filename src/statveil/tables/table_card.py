@@ -8,6 +8,7 @@ from typing import Any
 from statveil.rounding import shown_up
 from statveil.specification.planned import TablePlan
 from statveil.tables.card import FORMAT, TABLE_VERSION, make_card, read_from, used_versions
+from statveil.tables.other_columns import OtherColumns
 
 __all__ = ["is_table_card", "make_table_card", "table_plan_of"]
 
@@ -64,6 +65,7 @@ def make_table_card(
             round_digits=hide.round_digits,
             shuffled=specification.shuffle,
             rows=rows[name],
+            beside=_beside(plan, name, kept, dropped),
         )
         columns[name] = {"done": "hidden", **{key: one[key] for key in _OF_COLUMN}}
     for name, link in specification.linked.items():
@@ -86,7 +88,7 @@ def make_table_card(
         "format": FORMAT,
         "version": TABLE_VERSION,
         "says": "Public. Describes how the table was released; holds nothing computed from the original table but the "
-        "names of its columns.",
+        "names of its columns and the number of its rows.",
         "guarantee": {
             "risk": plan.risk,
             "risk_kind": plan.risk_kind,
@@ -103,6 +105,21 @@ def make_table_card(
         "versions": used_versions(),
         "sha256": sha256,
     }
+
+
+def _beside(plan: TablePlan, column: str, kept: Collection[str], dropped: Collection[str]) -> OtherColumns:
+    """What became of the columns beside a hidden one."""
+    specification = plan.specification
+    others = {
+        "kept": kept,
+        "hidden": [name for name in specification.hidden if name != column],
+        "derived": specification.derived,
+        "dropped": dropped,
+    }
+    return OtherColumns(
+        linked=tuple(name for name, link in specification.linked.items() if link.to == column),
+        done=frozenset(name for name, columns in others.items() if columns),
+    )
 
 
 def _any_of(secrets: int) -> str:

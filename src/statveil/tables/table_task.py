@@ -14,8 +14,15 @@ from statveil.specification.planned import TablePlan
 from statveil.specification.treatments import Derive, Drop, Hide, Link
 from statveil.tables.changes import Changes, Labels, Replacement
 from statveil.tables.deriving import derived_columns, plain_kind
-from statveil.tables.linking import check_linked, check_multiples, linked_map, refuse_link
-from statveil.tables.preparing import Prepared, column_labels, new_seed, prepare
+from statveil.tables.linking import (
+    ShortFloats,
+    check_linked,
+    check_multiples,
+    linked_map,
+    refuse_link,
+    refuse_short,
+)
+from statveil.tables.preparing import Prepared, Read, ReadBeside, column_labels, new_seed, prepare
 from statveil.tables.record import Lent, hash_column, table_lent_by, table_record
 from statveil.tables.series import ColumnType
 from statveil.tables.sharing import Look, Reader, Shared, each_beside
@@ -191,21 +198,31 @@ class WholeTable(Task):
         }
         labels |= dict.fromkeys(layout.linked.values())
 
+        followed = {link.to for link in specification.linked.values()}
+        short = {
+            name: ShortFloats(bits=types[name].bits, heap=min(plans[name].problem.known.heaps, default=None))
+            for name in followed
+        }
+
         def hide(name: str) -> Callable[[Reader], Prepared]:
             one, own = specification.hidden[name], column_seed(seed, name)
 
             def work(reader: Reader) -> Prepared:
+                read: Read = reader.blocks
+                beside: ReadBeside = reader.beside
+                if name in short:
+                    read, beside = short[name].watched(read), short[name].watched_beside(beside)
                 with _said_of(name):
                     prepared = prepare(
                         plans[name],
-                        reader.blocks,
+                        read,
                         column=name,
                         type=types[name],
                         accept=one.accept,
                         round_digits=one.round_digits,
                         seed=None if self.seed is None else own,
                         secret_seed=own,
-                        beside=reader.beside,
+                        beside=beside,
                         shuffled=self.shuffle,
                     )
                     prepared.check_rows(plans[name], name)
@@ -240,10 +257,21 @@ class WholeTable(Task):
         done = shared.run(works)
         hidden = {text: done[name] for text, name in layout.hidden.items()}
         linked = {text: done[name] for text, name in layout.linked.items()}
-        return (
-            {name: one for name, one in hidden.items() if isinstance(one, Prepared)},
-            {name: one for name, one in linked.items() if isinstance(one, Verifier)},
-        )
+        prepared = {name: one for name, one in hidden.items() if isinstance(one, Prepared)}
+        verifiers = {name: one for name, one in linked.items() if isinstance(one, Verifier)}
+        for name, verifier in verifiers.items():
+            to = specification.linked[name].to
+            with _said_of(to):
+                refuse_short(
+                    prepared[to].column_map,
+                    column=name,
+                    to=to,
+                    hidden=short[to],
+                    linked=verifier,
+                    type=types[name],
+                    accepted=prepared[to].accepted,
+                )
+        return prepared, verifiers
 
 
 def column_seed(seed: int, column: str) -> int:

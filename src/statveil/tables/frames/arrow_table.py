@@ -90,8 +90,39 @@ def _any_series(column: Any) -> pl.Series:
         return pl.Series([repr(value) for value in column.to_pylist()])
 
 
+def _bare(table: Any) -> Any:
+    """A table without metadata, neither of its schema nor of any field, at whatever depth."""
+    import pyarrow as pa
+
+    schema = pa.schema([_bare_field(field) for field in table.schema])
+    if any(
+        not one.type.equals(other.type, check_metadata=True) for one, other in zip(schema, table.schema, strict=True)
+    ):
+        table = table.cast(schema)  # fields inside a column: records, lists
+    return pa.Table.from_arrays(table.columns, schema=schema)
+
+
+def _bare_field(field: Any) -> Any:
+    return field.with_type(_bare_type(field.type)).remove_metadata()
+
+
+def _bare_type(kind: Any) -> Any:
+    import pyarrow as pa
+
+    types = pa.types
+    if types.is_struct(kind):
+        return pa.struct([_bare_field(kind.field(place)) for place in range(kind.num_fields)])
+    if types.is_map(kind):
+        return pa.map_(_bare_field(kind.key_field), _bare_field(kind.item_field), keys_sorted=kind.keys_sorted)
+    if types.is_fixed_size_list(kind):
+        return pa.list_(_bare_field(kind.value_field), kind.list_size)
+    if types.is_list(kind) or types.is_large_list(kind):
+        return (pa.list_ if types.is_list(kind) else pa.large_list)(_bare_field(kind.value_field))
+    return kind
+
+
 class ArrowTable(Frame):
-    """A PyArrow table. Metadata of the schema is dropped: it can hold anything, the true statistic too."""
+    """A PyArrow table. Metadata of schema and fields is dropped: it can hold anything, the true statistic too."""
 
     what: ClassVar[str] = "a PyArrow Table"
 
@@ -130,4 +161,4 @@ class ArrowTable(Frame):
             else:
                 column = released.to_arrow()
             table = table.set_column(place, field.with_type(column.type).remove_metadata(), column)
-        return table.drop_columns([*dropped]).replace_schema_metadata(None)
+        return _bare(table.drop_columns([*dropped]))
