@@ -89,6 +89,14 @@ def check_multiples(
     looked at as columns that are kept.
     """
     stretched = {name: link for name, link in specification.linked.items() if plans[link.to].release_mode.stretches}
+    for name, link in stretched.items():
+        plan = plans[link.to]
+        if plan.release_mode.fixed_point(plan.problem) != 0:
+            # the blur of a stretched value is in proportion to it, and only about 0 to what it becomes as well
+            raise ColumnError(
+                f"column {name!r} cannot move along with {link.to!r}, which is stretched about another point than 0: "
+                f"the last digits of both would show by how much. Derive {name!r} from released columns, or drop it."
+            )
     wanted = dict.fromkeys(names[name] for pair in stretched.items() for name in (pair[0], pair[1].to))
     if not wanted:
         return

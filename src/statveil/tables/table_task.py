@@ -27,6 +27,7 @@ from statveil.tables.record import Lent, hash_column, table_lent_by, table_recor
 from statveil.tables.series import ColumnType
 from statveil.tables.sharing import Look, Reader, Shared, each_beside
 from statveil.tables.source import Progress, Source
+from statveil.tables.structure.alongside import LEFT
 from statveil.tables.table_card import make_table_card
 from statveil.tables.task import Ready, Task
 from statveil.tables.verification import Verifier
@@ -342,7 +343,7 @@ def _published(plan: TablePlan, layout: Layout) -> Callable[[], Look]:
 
     # under a shift the rest y - factor x of a linked column is published as it was, like a column that is kept
     rests = {
-        f"{name} less {link.factor:g} {link.to}": (name, link)
+        f"{name} less {link.factor:g} {link.to} {LEFT}": (name, link)
         for name, link in plan.specification.linked.items()
         if not plan.plans[link.to].release_mode.stretches
     }

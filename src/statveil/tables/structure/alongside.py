@@ -17,7 +17,7 @@ from statveil.tables.structure.distinct import distinct, frozen
 from statveil.tables.structure.group_search import joined, keys_of, numbers_in, order_of, read_in_full
 from statveil.tables.structure.text_forms import as_text, other_forms
 
-__all__ = ["EMPTY", "SIZES", "Alongside", "Around", "Gathering", "Seen", "TableRows", "opaque", "sizes_of"]
+__all__ = ["EMPTY", "LEFT", "SIZES", "Alongside", "Around", "Gathering", "Seen", "TableRows", "opaque", "sizes_of"]
 
 _Part = tuple[NDArray[np.int64], Array, dict[str, pl.Series]]
 
@@ -25,6 +25,8 @@ _PIECE, _MOST = 256, 2**15  # rows that stay together, and rows that are kept: h
 _LABELS = 20
 _MOST_GAPS = 2**17  # rows that are kept where few of them have a value
 EMPTY = "(empty or not)"
+LEFT = "(left by a link)"
+"""What is called the rest that a linked column leaves beside the one that it moves with."""
 SIZES = "(rows of each)"
 """What is called the number of rows that share a value."""
 """Added to a column's name: the label that says where it has no value."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
+from statveil.tables.structure.alongside import LEFT
 from statveil.tables.structure.copy_search import find_changes, likely_pairs
 
 __all__ = ["bounds", "find_partners"]
@@ -41,7 +42,8 @@ def find_partners(
     look = np.linspace(0, len(values) - 1, min(len(values), _ROWS)).astype(np.int64)
     free = {name: column for name, column in numbers.items() if name not in known and _several(column[look])}
     for name, column in free.items():
-        if bounds(values, column):
+        # what a link leaves lies below its column wherever the other one is positive: no rule of the table
+        if not name.endswith(LEFT) and bounds(values, column):
             yield (name,)
     x, some = values[look], {name: column[look] for name, column in free.items()}
     yield from _surfaces(x, some)
