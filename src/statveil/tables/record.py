@@ -8,15 +8,18 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from statveil.errors import FileError, cannot
+from statveil.plan_file import content_of
 from statveil.planning import Plan
 from statveil.small_file import read_small
 from statveil.specification.planned import TablePlan
 from statveil.tables.preparing import Prepared
+from statveil.tables.repeated import Notes, column_notes, table_entry, table_notes, well_formed
 from statveil.tables.source import Source
 
 __all__ = [
@@ -45,6 +48,8 @@ class Lent:
     """Of the random stream that belongs to the column."""
     releases: tuple[dict[str, Any], ...]
     """Those that were made with it, the first one first."""
+    notes: Notes = ()
+    """What they tell together with the next one."""
 
 
 def plan_hash(plan: Plan) -> str:
@@ -56,10 +61,12 @@ def make_record(
     plan: Plan, prepared: Prepared, *, column: Any, sha256: str, shuffled: bool = False, lent: Lent | None = None
 ) -> dict[str, Any]:
     """The record as a JSON object: of this release, with a list of all that were made with the same stream."""
-    this = {"plan_sha256": plan_hash(plan), "mode": plan.mode, "released": prepared.facts["released"]}
-    same_stream = lent is not None and lent.seed == prepared.seed
-    earlier = [] if lent is None or not same_stream else [*lent.releases]
-    known = any(release["plan_sha256"] == this["plan_sha256"] for release in earlier)
+    this = {
+        "plan_sha256": plan_hash(plan),
+        "mode": plan.mode,
+        "released": prepared.facts["released"],
+        "plan": content_of(plan),
+    }
     facts = {
         "format": FORMAT,
         "version": 1,
@@ -70,10 +77,17 @@ def make_record(
         "seed": f"{prepared.seed:032x}",
         "test_seed": prepared.test_seed,
         "shuffled": shuffled,
-        "releases": earlier if known else [*earlier, this],
+        "releases": _listed(this, lent, prepared.seed),
         **prepared.facts,
     }
     return {**facts, _OWN_HASH: _own_hash(facts)}
+
+
+def _listed(this: dict[str, Any], lent: Lent | None, seed: int) -> list[dict[str, Any]]:
+    """All releases with the same stream, this one too; one that an earlier version listed without its plan gets it."""
+    earlier = [] if lent is None or lent.seed != seed else [*lent.releases]
+    own = [release["plan_sha256"] == this["plan_sha256"] for release in earlier]
+    return [this if same else one for same, one in zip(own, earlier, strict=True)] + ([] if any(own) else [this])
 
 
 def _own_hash(record: dict[str, Any]) -> str:
@@ -110,12 +124,15 @@ def recorded(path: Path) -> Any:
     return read_record(path)
 
 
-def lent_by(record: Any, *, column: Any, sha256: str, shuffled: bool = False) -> Lent | None:
+def lent_by(
+    record: Any, plan: Plan, *, column: Any, sha256: str, accepted: Collection[str] = (), shuffled: bool = False
+) -> Lent | None:
     """The stream of earlier releases of the same column of the same table, under this plan or another one.
 
     Two releases with two streams can be averaged, and rows that were drawn twice be counted (capture and recapture), so
     the seed of a column is drawn once. A shuffled release and one that is not can be matched row by row, which undoes
-    the shuffling.
+    the shuffling. What all plans tell together is said in the notes, and refused where it is everything and not
+    accepted.
     """
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise FileError("this is not the record of a release; name another one.")
@@ -125,7 +142,12 @@ def lent_by(record: Any, *, column: Any, sha256: str, shuffled: bool = False) ->
             "that of this column, or a new file."
         )
     _check_same(record, sha256=sha256, shuffled=shuffled)
-    return None if record.get("test_seed") else Lent(seed=_seed(record), releases=_releases(record))
+    if record.get("test_seed"):
+        return None
+    seed, releases = _seed(record), _releases(record)
+    again = any(release["plan_sha256"] == plan_hash(plan) for release in releases)
+    notes = () if again else column_notes(plan, releases, column=column, accepted=accepted)
+    return Lent(seed=seed, releases=releases, notes=notes)
 
 
 def _check_same(record: dict[str, Any], *, sha256: str, shuffled: bool) -> None:
@@ -146,7 +168,9 @@ def _check_same(record: dict[str, Any], *, sha256: str, shuffled: bool) -> None:
 def _releases(record: dict[str, Any]) -> tuple[dict[str, Any], ...]:
     """The releases that a record lists; one from before there were such lists is of one release."""
     listed = record.get("releases", [{"plan_sha256": record.get("plan_sha256"), "released": record.get("released")}])
-    if not isinstance(listed, list) or not all(isinstance(one, dict) and "plan_sha256" in one for one in listed):
+    if not isinstance(listed, list) or not all(
+        isinstance(one, dict) and "plan_sha256" in one and well_formed(one) for one in listed
+    ):
         raise FileError("the record is damaged: its list of releases is none. Remove it if it is not needed.")
     return tuple(listed)
 
@@ -165,12 +189,17 @@ def _seed(record: dict[str, Any]) -> int:
 
 
 def table_record(
-    plan: TablePlan, *, seed: int, test_seed: bool, sha256: str, columns: dict[str, Any], lent: Lent | None = None
+    plan: TablePlan,
+    *,
+    seed: int,
+    test_seed: bool,
+    sha256: str,
+    columns: dict[str, Any],
+    kept: Collection[str] = (),
+    lent: Lent | None = None,
 ) -> dict[str, Any]:
     """The record of a whole table as a JSON object; ``columns`` has what each hidden and linked one needs."""
-    this = {"plan_sha256": table_plan_hash(plan)}
-    earlier = [] if lent is None or lent.seed != seed else [*lent.releases]
-    known = any(release["plan_sha256"] == this["plan_sha256"] for release in earlier)
+    this = {"plan_sha256": table_plan_hash(plan), **table_entry(plan, kept)}
     facts = {
         "format": FORMAT,
         "version": TABLE_VERSION,
@@ -180,7 +209,7 @@ def table_record(
         "seed": f"{seed:032x}",
         "test_seed": test_seed,
         "shuffled": plan.specification.shuffle,
-        "releases": earlier if known else [*earlier, this],
+        "releases": _listed(this, lent, seed),
         "columns": columns,
     }
     return {**facts, _OWN_HASH: _own_hash(facts)}
@@ -191,7 +220,7 @@ def table_plan_hash(plan: TablePlan) -> str:
     return hashlib.sha256(json.dumps(plan.to_json(), sort_keys=True).encode()).hexdigest()
 
 
-def table_lent_by(record: Any, plan: TablePlan, *, sha256: str) -> Lent | None:
+def table_lent_by(record: Any, plan: TablePlan, *, sha256: str, kept: Collection[str] = ()) -> Lent | None:
     """The stream of earlier releases of the same table, under these plans or others: each column has its own of it."""
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise FileError("this is not the record of a release; name another one.")
@@ -199,8 +228,15 @@ def table_lent_by(record: Any, plan: TablePlan, *, sha256: str) -> Lent | None:
         raise FileError(
             "this is the record of another release, of one column alone; name that of the table, or a new file."
         )
+    if record.get("test_seed"):
+        _check_same(record, sha256=sha256, shuffled=plan.specification.shuffle)
+        return None
+    seed, releases = _seed(record), _releases(record)
+    again = any(release["plan_sha256"] == table_plan_hash(plan) for release in releases)
+    # first: of a table in memory the hidden columns alone are hashed, so that others are hidden looks like another one
+    notes = () if again else table_notes(plan, releases, kept)
     _check_same(record, sha256=sha256, shuffled=plan.specification.shuffle)
-    return None if record.get("test_seed") else Lent(seed=_seed(record), releases=_releases(record))
+    return Lent(seed=seed, releases=releases, notes=notes)
 
 
 def table_seed(record: Any, plan: TablePlan) -> int:

@@ -125,14 +125,15 @@ def release(
         The column to release; left out for a single column (array, list, series).
     accept : collection of str
         What to release in spite of its leak, by the names that a refusal gives: ``"step"``, ``"heaps"``, ``"atoms"``,
-        ``"ratios"``, ``"order"``, ``"groups"``, ``"few-rows"``, ``"misfit"``.
+        ``"ratios"``, ``"order"``, ``"groups"``, ``"few-rows"``, ``"misfit"``, ``"repeated"``.
     round_digits : int, optional
         Decimals of the released numbers (continuous columns only).
     seed : int, optional
         For tests only: a seed that someone can guess undoes the randomness of ``unit``, ``rank`` and ``category``.
     record : dict or path, optional
-        The private record of an earlier release of the same column, whose secret seed is used again. For a file, the
-        path where it is, or where it will be kept.
+        The private record of earlier releases of the same column, whose secret seed is used again. Under another plan
+        the joint risk of all of them is in a note, or refused where it is 1 and ``"repeated"`` is not accepted. For a
+        file, the path where it is, or where it will be kept.
     shuffle : bool
         Put all rows in a random order, drawn from the secret seed, so that the order tells nothing. Modes that draw
         row by row (``rank``, ``smooth``, ``jitter``, ``unit``, ``category``) refuse a table whose order tells the
@@ -192,7 +193,7 @@ def _done(task: Task, table: Any, output: Place | None, record: Any, overwrite: 
     source = open_frame(table)
     task.check(source)
     sha256 = task.hashed(source) if hashed else ""
-    lent = None if record is None else task.recorded(record, sha256=sha256)
+    lent = None if record is None else task.recorded(record, source, sha256=sha256)
     ready = task.ready(source, sha256=sha256, lent=lent)
     released = source.released(ready.changes, shuffle=ready.shuffle)
     return Release(table=released, card=ready.card(None), record=ready.record, notes=(*source.notes, *ready.notes))

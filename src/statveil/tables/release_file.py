@@ -161,7 +161,7 @@ def _release(
     """The release itself, in a work folder that nobody else uses."""
     place = table.path
     sha256 = "" if private is None else hash_file(place)
-    lent = None if private is None else _recorded(task, private, sha256)
+    lent = None if private is None else _recorded(task, table, private, sha256)
     with unchanged(place, before):
         ready = task.ready(table, sha256=sha256, lent=lent, progress=lambda rows: progress("reading", rows, table.rows))
     rows = table.rows
@@ -198,13 +198,13 @@ def _release(
     return Release(table=out, card=card, record=ready.record, notes=(*table.notes, *ready.notes, *books.notes))
 
 
-def _recorded(task: Task, private: Path, sha256: str) -> Lent | None:
+def _recorded(task: Task, table: TableFile, private: Path, sha256: str) -> Lent | None:
     """What the record of earlier releases of the same lends, where it is there already."""
     earlier = recorded(private)
     if earlier is None:
         return None
     try:
-        lent = task.recorded(earlier, sha256=sha256)
+        lent = task.recorded(earlier, table, sha256=sha256)
     except FileError as error:
         raise FileError(f"{private}: {error}") from None
     if lent is not None and task.seed is not None:

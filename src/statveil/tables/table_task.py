@@ -48,6 +48,11 @@ class Layout:
     dropped: tuple[Any, ...]
     kept: tuple[Any, ...]
 
+    @property
+    def kept_names(self) -> list[str]:
+        """The columns that are published as they are, in words."""
+        return [str(name) for name in self.kept]
+
     @classmethod
     def of(cls, plan: TablePlan, table: Source) -> Layout:
         """Hold the specification against the columns of a table."""
@@ -121,8 +126,8 @@ class WholeTable(Task):
             digest.update(hash_column(table, name).encode())
         return digest.hexdigest()
 
-    def recorded(self, record: Any, *, sha256: str) -> Lent | None:
-        return table_lent_by(record, self.plan, sha256=sha256)
+    def recorded(self, record: Any, table: Source, *, sha256: str) -> Lent | None:
+        return table_lent_by(record, self.plan, sha256=sha256, kept=Layout.of(self.plan, table).kept_names)
 
     def ready(self, table: Source, *, sha256: str, lent: Lent | None, progress: Progress | None = None) -> Ready:
         layout = Layout.of(self.plan, table)
@@ -161,7 +166,7 @@ class WholeTable(Task):
                 self.plan,
                 accepted={name: one.accepted for name, one in hidden.items()},
                 rows={name: one.rows for name, one in hidden.items()},
-                kept=[str(name) for name in layout.kept],
+                kept=layout.kept_names,
                 dropped=[str(name) for name in layout.dropped],
                 test_seed=self.seed is not None,
                 sha256=sha256,
@@ -177,13 +182,17 @@ class WholeTable(Task):
                 test_seed=self.seed is not None,
                 sha256=sha256,
                 columns={**facts, **{name: {"coefficients": one} for name, one in along.items()}},
+                kept=layout.kept_names,
                 lent=lent,
             ),
             card=card,
             seed=seed,
             accepted={name: one.accepted for name, one in hidden.items()},
             shuffle=seed if self.shuffle else None,
-            notes=tuple(f"Column {name!r}: {note}" for name, one in hidden.items() for note in one.warnings),
+            notes=(
+                *(() if lent is None else lent.notes),
+                *(f"Column {name!r}: {note}" for name, one in hidden.items() for note in one.warnings),
+            ),
         )
 
     def checks(self, table: Source, card: dict[str, Any]) -> Iterator[Check]:

@@ -16,6 +16,7 @@ from statveil.tables.preparing import prepare
 from statveil.tables.record import Lent, hash_column, lent_by, make_record
 from statveil.tables.source import Progress, Source
 from statveil.tables.structure.group_search import Beside
+from statveil.tables.verification import check_accepted
 from statveil.tables.verify_content import Check, content_checks
 
 __all__ = ["OneColumn", "Ready", "Task"]
@@ -58,8 +59,11 @@ class Task(ABC):
         """Hash of what is released of a table in memory."""
 
     @abstractmethod
-    def recorded(self, record: Any, *, sha256: str) -> Lent | None:
-        """What the record of earlier releases of the same lends; an error for that of something else."""
+    def recorded(self, record: Any, table: Source, *, sha256: str) -> Lent | None:
+        """What the record of earlier releases of the same lends; an error for that of something else.
+
+        No value is read: what this release tells together with the earlier ones is decided from the plans alone.
+        """
 
     @abstractmethod
     def ready(self, table: Source, *, sha256: str, lent: Lent | None, progress: Progress | None = None) -> Ready:
@@ -94,8 +98,9 @@ class OneColumn(Task):
     def hashed(self, table: Source) -> str:
         return hash_column(table, table.find(self.column))
 
-    def recorded(self, record: Any, *, sha256: str) -> Lent | None:
-        return lent_by(record, column=self.column, sha256=sha256, shuffled=self.shuffle)
+    def recorded(self, record: Any, table: Source, *, sha256: str) -> Lent | None:
+        accepted = check_accepted(self.accept)
+        return lent_by(record, self.plan, column=self.column, sha256=sha256, accepted=accepted, shuffled=self.shuffle)
 
     def ready(self, table: Source, *, sha256: str, lent: Lent | None, progress: Progress | None = None) -> Ready:
         plan, name = self.plan, table.find(self.column)
@@ -140,7 +145,7 @@ class OneColumn(Task):
             seed=prepared.seed,
             accepted={str(self.column): prepared.accepted},
             shuffle=prepared.seed if self.shuffle else None,
-            notes=prepared.warnings,
+            notes=(*(() if lent is None else lent.notes), *prepared.warnings),
         )
 
     def checks(self, table: Source, card: dict[str, Any]) -> Iterator[Check]:

@@ -74,6 +74,8 @@ LEAKS = {
     "they moved.",
     "few-rows": "The table has so few rows that its statistic can take few values only. The stated risk is too low.",
     "misfit": "The counts do not follow the stated family. The stated risk is proven only for columns that do.",
+    "repeated": "The column was released before under another plan, and all releases together may tell the hidden "
+    "statistic. The stated risk is that of this release alone.",
 }
 """What may be accepted by name, in words that can be published: they say nothing of the column's own values."""
 
