@@ -145,7 +145,7 @@ def test_the_larger_of_two_columns_is_looked_at():
     rng = np.random.default_rng(2)
     one, two = rng.normal(100, 7, (2, 200))
     columns = {f"c{i}": rng.normal(size=200) for i in range(50)} | {"one": one, "two": two}
-    assert copy_search._likely(np.maximum(one, two), list(columns), columns) == [(50, 51)]
+    assert copy_search.likely_pairs(np.maximum(one, two), list(columns), columns) == [(50, 51)]
 
 
 def test_too_many_columns_are_refused_at_once(monkeypatch):

@@ -101,7 +101,7 @@ def table(rows=400, seed=1):
             "lwage": [None if value is None else math.log(value) for value in holed],
             "dep": dep,
             "arr": dep + rng.integers(30, 90, rows),
-            "cents": 100 * rng.integers(40, 200, rows),
+            "cents": 100 * (dep + rng.integers(40, 200, rows)),
             "score": score,
             "points": -2.5 * score + rng.normal(0, 30, rows),
             "passed": (score >= 60).astype(np.int64),
@@ -336,7 +336,8 @@ def test_a_kept_copy_of_a_linked_column_is_found_too():
 
 def test_structure_of_a_linked_column_would_tell_the_move():
     rng = np.random.default_rng(8)
-    frame = pl.DataFrame({"dep": rng.normal(900, 200, 2_000), "arr": rng.integers(1, 200, 2_000)})
+    dep = rng.normal(900, 200, 2_000)
+    frame = pl.DataFrame({"dep": dep, "arr": np.rint(dep + rng.normal(90, 30, 2_000)).astype(int)})
     text = (
         '[columns.dep]\nhide = "mean"\nprior = "0:2000"\ntolerance = 10\nmax_risk = 0.2\n[columns.arr]\nlink = "dep"\n'
     )

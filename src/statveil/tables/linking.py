@@ -28,7 +28,7 @@ from statveil.tables.structure.group_search import Beside
 from statveil.tables.structure.telling import Copies
 from statveil.tables.verification import Verifier, refuse_undeclared
 
-__all__ = ["ShortFloats", "check_linked", "check_multiples", "linked_map", "refuse_link", "refuse_short"]
+__all__ = ["ShortFloats", "check_linked", "check_multiples", "linked_map", "refuse_link", "refuse_short", "rest_of"]
 
 _MULTIPLE = 1e-12
 """Relative error of a product in 64 bits, and some more."""
@@ -77,6 +77,12 @@ def check_linked(
         found += copies.found()
     refuse_undeclared(column, accepted, found, verifier.known)
     return verifier
+
+
+def rest_of(linked: Array, leader: Array) -> Array:
+    """What a linked column differs by from the multiple that it is of the other; nothing where that is rounding."""
+    rest = linked - leader
+    return np.where(np.abs(rest) <= _MULTIPLE * (np.abs(linked) + np.abs(leader)), 0.0, rest)
 
 
 def check_multiples(

@@ -21,6 +21,7 @@ from statveil.tables.linking import (
     linked_map,
     refuse_link,
     refuse_short,
+    rest_of,
 )
 from statveil.tables.preparing import Prepared, Read, ReadBeside, column_labels, new_seed, prepare
 from statveil.tables.record import Lent, hash_column, table_lent_by, table_record
@@ -361,7 +362,7 @@ def _published(plan: TablePlan, layout: Layout) -> Callable[[], Look]:
         stays=lambda key: key not in gone,
         apart=lambda own, other: leader[own] != leader[other],
         left=lambda rows: {
-            text: rows[name] - link.factor * rows[link.to]
+            text: rest_of(rows[name], link.factor * rows[link.to])
             for text, (name, link) in rests.items()
             if name in rows and link.to in rows
         },

@@ -45,8 +45,8 @@ __all__ = [
 ]
 
 _SHORT = 24
-_GLANCE = 4096  # rows that tell most columns of 64-bit floats
 """Significant bits of 32-bit floats."""
+_GLANCE = 4096  # rows that tell most columns of 64-bit floats
 
 LEAKS = {
     "step": "The values lie on a lattice that was not declared. Someone who knows it may learn how far they moved.",

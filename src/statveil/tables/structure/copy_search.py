@@ -24,7 +24,7 @@ from statveil.tables.structure.distinct import distinct, known_in_both, mid_rank
 from statveil.tables.structure.glance import glance, stretches_alike
 from statveil.tables.structure.ties import FORMS, JOINTS, Tie, fitted
 
-__all__ = ["Change", "find_changes", "find_ties", "likely_pairs"]
+__all__ = ["Change", "find_changes", "find_ties", "likely_pairs", "ranks_alone"]
 
 Keys = NDArray[np.uint64]
 
@@ -129,7 +129,7 @@ def _alike(values: Array, column: Array, least: float) -> tuple[Array, Array] | 
     x, y = known
     look = glance(len(x))
     # the glance first: it takes a hundredth of the time
-    return known if _by_rank(x[look], y[look]) >= least and not _ranks_alone(y) else None
+    return known if _by_rank(x[look], y[look]) >= least and not ranks_alone(y) else None
 
 
 def _copied(values: Array, column: Array) -> bool:
@@ -163,7 +163,7 @@ def _loose(values: Array, column: Array) -> bool:
     return near >= _LOOSE_MULTIPLE and high - low <= 2 * _ERRORS * abs(middle) and abs(rise - 1) <= _IN_PROPORTION
 
 
-def _ranks_alone(y: Array) -> bool:
+def ranks_alone(y: Array) -> bool:
     """Whether a column only numbers the rows, in whatever order, or numbers classes of equal size.
 
     Numbers stand in equal steps: a column with one tie is no numbering, and classes that are called by their means say
@@ -178,7 +178,7 @@ def _ranks_alone(y: Array) -> bool:
 
 def _of_number(values: Array, column: Array) -> bool:
     """Whether the column is a usual function, and no straight line, of the rows' numbers: a squared trend."""
-    if not np.isfinite(column).all() or not _ranks_alone(column):
+    if not np.isfinite(column).all() or not ranks_alone(column):
         return False
     return _in_form(values, column) >= _FUNCTION and _correlated(values, column) < _STRAIGHT
 
@@ -212,7 +212,7 @@ def _in_part(values: Array, column: Array) -> tuple[float, float] | None:
         found = _common(x[rows], y[rows])
         if found is None:
             return None
-    return None if _ranks_alone(y) else found
+    return None if ranks_alone(y) else found
 
 
 def _common(x: Array, y: Array) -> tuple[float, float] | None:
@@ -320,7 +320,7 @@ def _pairs(values: Array, columns: Mapping[str, Array]) -> Iterator[Tie]:
     names = list(columns)
     for one, two in likely_pairs(values, names, columns):
         y, z = columns[names[one]], columns[names[two]]
-        numbered = [part for part in (y, z) if _ranks_alone(part[np.isfinite(part)])]
+        numbered = [part for part in (y, z) if ranks_alone(part[np.isfinite(part)])]
         if len(numbered) == 2 or any(_by_rank(values, part) >= _LOOSE for part in numbered):
             continue  # the rows' numbers in the column's order: with whatever else, they know ranks alone
         for joint, join in JOINTS.items():
@@ -387,7 +387,7 @@ def _standard(table: Array) -> Array:
 
 def _together(values: Array, columns: Mapping[str, Array]) -> Tie | None:
     """Columns that make the column, or its logarithm, as a weighted sum: a fit that leaves next to nothing."""
-    names = [name for name, column in columns.items() if not _ranks_alone(column[np.isfinite(column)])][:_TOGETHER]
+    names = [name for name, column in columns.items() if not ranks_alone(column[np.isfinite(column)])][:_TOGETHER]
     if len(names) < 2:
         return None
     with np.errstate(all="ignore"):

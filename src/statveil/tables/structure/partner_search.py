@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
 from statveil.tables.structure.alongside import LEFT
-from statveil.tables.structure.copy_search import find_changes, likely_pairs
+from statveil.tables.structure.copy_search import find_changes, likely_pairs, ranks_alone
 
 __all__ = ["bounds", "find_partners"]
 
@@ -23,7 +23,8 @@ Keys = NDArray[np.generic]
 _LEAST_ROWS, _LEAST_VALUES = 30, 10
 _STRAY = 0.01  # share of rows that may break a rule: typing errors
 _LUCK = 1e-6  # that unrelated columns keep to the rule by chance
-_NEAR = 0.25  # of its own spread: how near to the bound the difference must come for the bound to tell something
+_NEAR = 0.05  # of its own spread: how near to the bound the difference must come for the bound to tell something
+_BESIDE, _CROWD = 0.25, 0.02  # and the share of the rows that lie beside it
 _ROWS = 2048  # that are compared
 _SURFACE = 0.99  # share of the variation that a surface over two columns tells
 _EXPLAINED = 1e-9  # what a rounding error leaves
@@ -80,8 +81,12 @@ def _by_rule(low: Array, high: Array, broken: int) -> bool:
 
 
 def _comes_near(apart: Array) -> bool:
+    """Whether rows crowd at the bound: the tail of two columns that merely go together ends near it now and then."""
     kept = apart[apart >= 0]
-    return bool(len(kept) >= _LEAST_ROWS and np.std(kept) > 0 and float(np.min(kept)) <= _NEAR * float(np.std(kept)))
+    spread = float(np.std(kept)) if len(kept) >= _LEAST_ROWS else 0.0
+    if spread == 0:
+        return False
+    return bool(np.min(kept) <= _NEAR * spread and np.mean(kept <= _BESIDE * spread) >= _CROWD)
 
 
 def _surfaces(values: Array, columns: Mapping[str, Array]) -> Iterator[tuple[str, ...]]:
@@ -151,12 +156,12 @@ def _limits(values: Array, columns: Mapping[str, Array], flags: Mapping[str, Key
 
 def _varies(column: Array) -> bool:
     known = column[np.isfinite(column)]
-    return len(known) >= _LEAST_ROWS and bool(np.ptp(known) > 0)
+    return len(known) >= _LEAST_ROWS and bool(np.ptp(known) > 0) and not ranks_alone(known)
 
 
 def _several(column: Array) -> bool:
     known = column[np.isfinite(column)]
-    return len(known) >= _LEAST_ROWS and len(np.unique(known)) >= _LEAST_VALUES
+    return len(known) >= _LEAST_ROWS and len(np.unique(known)) >= _LEAST_VALUES and not ranks_alone(known)
 
 
 def _is_flag(keys: Keys) -> bool:
