@@ -150,9 +150,9 @@ def page(done: list[Outcome]) -> str:
         "told by others, by definition (`docs/real_dependences.py`), at most two columns of each, up to 5,000 rows.",
         "",
         f"**{len({one.table for one in done})} tables, {len(done)} hidden columns, {sum(kinds.values())} dependences: "
-        f"{sum(kinds.values()) - len(missed)} named before the release. Forced through and audited: {leaks} of "
-        f"{len(audited)} called leaks. False alarms where the column's rows were put in a random order: {len(alarms)} "
-        f"of {len(done)}.**",
+        f"{sum(kinds.values()) - len(missed)} named before the release. "
+        + (f"Forced through and audited: {leaks} of {len(audited)} called leaks. " if audited else "")
+        + f"False alarms where the column's rows were put in a random order: {len(alarms)} of {len(done)}.**",
         "",
         "Kinds: " + ", ".join(f"{kind} {count}" for kind, count in kinds.most_common()) + ".",
         "",
