@@ -10,7 +10,16 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-__all__ = ["REL_TOL", "shown_down", "shown_up", "tolerant_ceil", "tolerant_floor"]
+__all__ = [
+    "REL_TOL",
+    "in_hundreds",
+    "read_down",
+    "read_up",
+    "shown_down",
+    "shown_up",
+    "tolerant_ceil",
+    "tolerant_floor",
+]
 
 REL_TOL = 1e-9
 """A ratio within this relative distance of a whole number counts as that number."""
@@ -50,6 +59,46 @@ def shown_down(value: float, digits: int = 6) -> str:
     ('0.226804', '4000', '0.6666')
     """
     return _shown(value, digits, ROUND_FLOOR)
+
+
+def read_up(value: float, digits: int = 3, *, times: int = 1) -> str:
+    """The value as it stands in a sentence: few digits, thousands parted, never below it.
+
+    >>> read_up(5000.2), read_up(0.0561111), read_up(0.08, times=100), read_up(1e-9)
+    ('5,010', '0.0562', '8', '1e-9')
+    """
+    return _read(value, digits, times, ROUND_CEILING)
+
+
+def read_down(value: float, digits: int = 3, *, times: int = 1) -> str:
+    """The same, never above it.
+
+    >>> read_down(90_090.0), read_down(-5.128), read_down(40_000.0)
+    ('90,000', '-5.13', '40,000')
+    """
+    return _read(value, digits, times, ROUND_FLOOR)
+
+
+def in_hundreds(*chances: float) -> tuple[int, list[int]]:
+    """Chances as so many cases of 100, 1,000 and so on: the fewest of which rounding up adds no tenth to any.
+
+    >>> in_hundreds(0.1, 0.07), in_hundreds(0.1, 0.0101), in_hundreds(22 / 97)
+    ((100, [10, 7]), (1000, [100, 11]), (100, [23]))
+    """
+    exact = [Decimal(repr(float(chance))) for chance in chances]
+    base = 100
+    while base < 10**9 and any(math.ceil(base * one) > base * one * Decimal("1.1") for one in exact):
+        base *= 10
+    return base, [math.ceil(base * one) for one in exact]
+
+
+def _read(value: float, digits: int, times: int, side: str) -> str:
+    if not math.isfinite(value):
+        return f"{value:g}"
+    rounded = Context(prec=digits, rounding=side).create_decimal(times * Decimal(repr(float(value))))
+    if not rounded or -5 <= rounded.adjusted() < 15:
+        return f"{rounded:,f}".rstrip("0").rstrip(".") if "." in f"{rounded:f}" else f"{rounded:,f}"
+    return f"{rounded.normalize():e}".lower()
 
 
 def _shown(value: float, digits: int, side: str) -> str:

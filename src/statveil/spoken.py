@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-__all__ = ["Progress", "Spoken", "describe", "harmless", "telling"]
+__all__ = ["Drawn", "Progress", "Spoken", "describe", "harmless", "telling"]
 
 Progress = Callable[[str, int, int | None], None]
 """Called with what is being done, how much of it was just done (rows, tables), and how much there is, if known."""
@@ -41,6 +41,29 @@ class Spoken:
         return f"<pre>{html.escape(describe(self))}</pre>"
 
 
+class Drawn(Spoken):
+    """A result that has a picture and a table, too. Nothing of either is loaded before it is asked for."""
+
+    __slots__ = ()
+    picture: ClassVar[str]
+    """What draws it: ``module:function``, which gives an Altair chart."""
+    frame: ClassVar[str]
+    """What lists its numbers: ``module:function``, which gives a Polars data frame."""
+
+    def plot(self) -> Any:
+        """The result as an Altair chart; ``.plot().save("chart.svg")`` writes it (also ``.png``)."""
+        return _called(self.picture, self)
+
+    def to_frame(self) -> Any:
+        """The numbers of the result as a Polars data frame."""
+        return _called(self.frame, self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """For notebooks: the text, and a page part with the picture above it."""
+        bundle: dict[str, str] = _called("report.notebook:bundle", self)
+        return bundle
+
+
 def describe(result: Any) -> str:
     """A plan, limits, rate, frontier, release, audit, inspection, comparison or verification in plain words.
 
@@ -48,8 +71,13 @@ def describe(result: Any) -> str:
     """
     if not isinstance(result, Spoken):
         raise TypeError(f"nothing to say of {type(result).__name__}; give a result of statveil, such as a plan.")
-    module, _, function = result.words.partition(":")
-    return harmless(str(getattr(importlib.import_module(f"statveil.{module}"), function)(result)))
+    return harmless(str(_called(result.words, result)))
+
+
+def _called(place: str, result: Any) -> Any:
+    """What a function that is known by its place makes of a result."""
+    module, _, function = place.partition(":")
+    return getattr(importlib.import_module(f"statveil.{module}"), function)(result)
 
 
 def telling(progress: Progress | None) -> Callable[[str], None]:

@@ -2,7 +2,6 @@
 
 import http.server
 import json
-import shutil
 import subprocess
 import threading
 from html.parser import HTMLParser
@@ -16,6 +15,7 @@ from statveil.report.audit import audit_page
 from statveil.report.chart import save_frontier
 from statveil.report.comparison import save_comparison
 from statveil.report.page import json_in_script
+from tests.browser import chromium
 
 NAME = (
     "</script><script>document.title='RAN';new Image().src='{}/name'</script>"
@@ -114,8 +114,8 @@ def test_a_page_without_scripts_allows_none(tmp_path):
     assert "script-src 'none'" in rules
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium (Debian: apt-get install chromium)")
 def test_in_chromium_nothing_runs_and_nothing_is_sent(made, tmp_path):
+    path = chromium()
     asked: list[str] = []
 
     class Listener(http.server.BaseHTTPRequestHandler):
@@ -137,7 +137,7 @@ def test_in_chromium_nothing_runs_and_nothing_is_sent(made, tmp_path):
         for name, page in [("control", control), *made(address).items()]:
             asked.clear()
             dom = subprocess.run(
-                ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000",
+                [path, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000",
                  f"--user-data-dir={tmp_path / name}", "--dump-dom", page.as_uri()],
                 capture_output=True, text=True, timeout=60, check=True,
             ).stdout  # fmt: skip

@@ -18,7 +18,14 @@ from statveil.report.page import chart_page
 from statveil.rounding import shown_up
 from statveil.whole_file import write_whole
 
-__all__ = ["check_output", "comparison_chart", "comparison_csv", "describe_comparison", "save_comparison"]
+__all__ = [
+    "check_output",
+    "comparison_chart",
+    "comparison_csv",
+    "describe_comparison",
+    "parameter_text",
+    "save_comparison",
+]
 
 _COLOURS = {  # Okabe and Ito: told apart by everyone
     "ours": "#0072b2",
@@ -128,7 +135,8 @@ def _shown(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}"
 
 
-def _parameter(point: dict[str, Any]) -> str:
+def parameter_text(point: dict[str, Any]) -> str:
+    """The settings of a point on one line."""
     return ", ".join(f"{name}={value:g}" for name, value in point["parameter"].items())
 
 
@@ -140,7 +148,7 @@ def comparison_csv(found: Comparison) -> str:
     for point in found.points:
         numbers = ["" if point[name] is None else repr(point[name]) for name in _NUMBERS]
         words = [point["attacker"], point["guarantee"], PRIVATE]
-        writer.writerow([point["method"], point["form"], _parameter(point), *numbers, *words])
+        writer.writerow([point["method"], point["form"], parameter_text(point), *numbers, *words])
     return text.getvalue()
 
 
@@ -251,7 +259,7 @@ def _rows(points: list[dict[str, Any]], error: str) -> list[dict[str, Any]]:
         {
             "method": point["method"],
             "form": _FORMS[point["form"]][0],
-            "parameter": _parameter(point),
+            "parameter": parameter_text(point),
             "distortion": point["distortion"],
             "error": point[error],
             "low": max(point["error_low"], 1e-12 * point["error"]),

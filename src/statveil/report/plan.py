@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from statveil.mechanisms.interval import Interval
 from statveil.planning import Plan
 from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.prior import Box
@@ -21,8 +20,12 @@ from statveil.problem.wording import (
     tolerance_text,
 )
 from statveil.rounding import shown_down, shown_up
+from statveil.words.plan import change_sentences, risk_sentence
 
-__all__ = ["describe_plan"]
+__all__ = ["describe_plan", "plan_rows"]
+
+_MARGIN = 14
+"""Where the words of a line end and what they say starts."""
 
 
 def describe_plan(plan: Plan) -> str:
@@ -31,7 +34,7 @@ def describe_plan(plan: Plan) -> str:
     Risks and distortions are rounded up, lower bounds down.
     """
     problem = plan.problem
-    lines = [f"Hides the {hidden_text(problem)} of {column_text(problem)}.", *_risks(plan)]
+    lines = [f"Hides the {hidden_text(problem)} of {column_text(problem)}.", *_in_words(plan), *_risks(plan)]
     if plan.risk_without_release is not None:
         lines.append(
             f"  without     {shown_up(plan.risk_without_release)}   a guess from the prior alone, without the release, "
@@ -74,6 +77,18 @@ def describe_plan(plan: Plan) -> str:
     return "\n".join(lines)
 
 
+def plan_rows(plan: Plan) -> list[tuple[str, str]]:
+    """The same as rows of a table: the word that each line starts with, and what follows it."""
+    lines = describe_plan(plan).splitlines()[1 + len(_in_words(plan)) :]
+    return [(line[:_MARGIN].strip(), line[_MARGIN:].replace("   ", ": ", 1)) for line in lines]
+
+
+def _in_words(plan: Plan) -> list[str]:
+    """What the two numbers that matter most mean, as the report and the card say it."""
+    risk = risk_sentence(plan.problem, plan.risk, kind=plan.risk_kind, without=plan.risk_without_release)
+    return [f"  {sentence}" for sentence in (risk, *change_sentences(plan))]
+
+
 def _risks(plan: Plan) -> list[str]:
     """How often the best attacker hits; of two secrets either, each, and both."""
     problem, about = plan.problem, "about" if plan.risk_kind == "simulated" else "at most"
@@ -96,7 +111,9 @@ def _risks(plan: Plan) -> list[str]:
 
 def _moves(plan: Plan) -> list[str]:
     """How far a release may lie from the column's own statistic."""
-    found = []
+    found: list[str] = []
+    if plan.problem.secret.of_table:
+        return found  # the distortion says it
     for one in plan.problem.each:
         alone = plan.for_secret(one.secret)
         found.append(
@@ -130,6 +147,11 @@ def _distance(plan: Plan) -> str:
     if not problem.family.shapeless:
         return _DISTANCES[problem.distance]
     inner = problem.measure.of_plan(plan.distortion)
+    if problem.secret.of_table:
+        if problem.measure.kind == "relative":
+            return f"largest {share_of(problem)} (up to {shown_up(problem.measure.in_unit(inner) or 0.0)} rows)"
+        most = shown_up(100 * (problem.measure.as_share(inner) or 0.0), 4)
+        return f"largest number of rows that are left out (up to {most} % of them)"
     if problem.family.model is not None:
         what = share_of(problem) if problem.measure.kind == "relative" else f"change of the {problem.secret.label}"
         return f"largest {what}; what the column differs from the model comes on top"
@@ -148,8 +170,12 @@ def _limit(plan: Plan) -> str:
     problem = plan.problem
     if problem.family.model is not None and problem.secret.times_mean is None:
         return "no mechanism with this risk changes it less"
+    if problem.secret.of_table:
+        return "nobody who releases some of the rows with this risk leaves out less"
     if problem.also:
         return "no mechanism that hides one of them alone with this risk distorts less"
+    if problem.secret.apart is not None:
+        return "no mechanism with this risk that keeps the labels distorts two equally large groups less"
     if problem.family.shapeless and problem.secret.times_mean is None:
         return "no mechanism with this risk that keeps the shape distorts less"
     return f"no mechanism with this risk distorts less (gamma {plan.gamma:.6g})"
@@ -180,6 +206,8 @@ def _prior(problem: Problem) -> str:
     """Whose statistics the prior is about, which people get wrong."""
     if not isinstance(problem.prior, Box):
         return "on the shares in this very column (of its own rows), not in a population that they were drawn from"
+    if problem.secret.of_table:
+        return "on the number of rows of this very table"
     names = problem.secret.label if problem.family.shapeless else ", ".join(problem.box.free)
     return f"on {names} of this very column (of its own rows), not of a population that they were drawn from"
 
@@ -212,10 +240,10 @@ def _bins(plan: Plan) -> tuple[str, str]:
     if not isinstance(family, AnyShape):
         return mechanism.describe(plan.slope)
     label = plan.problem.secret.label
-    if isinstance(mechanism, Interval):
-        bins = mechanism.bins
-        size = f"from each lower end to {math.exp(bins.width):.6g} times it" if family.log else f"{bins.width:.6g} wide"
-        return "bins", f"{bins.count} of the {label}, {size}"
+    width, cuts = mechanism.bin_width, mechanism.cuts
+    if width is not None and cuts is not None:
+        size = f"from each lower end to {math.exp(width):.6g} times it" if family.log else f"{width:.6g} wide"
+        return "bins", f"{len(cuts) - 1} of the {label}, {size}"
     word, sentence = mechanism.describe(plan.slope)
     scale = f"the logarithm of the {label}" if family.log else f"the {label}"
     return word, sentence.replace(f"along {family.parameter}", f"along {scale}")

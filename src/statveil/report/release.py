@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 
+from statveil.modes import MODES
 from statveil.tables.release import Release
 
 __all__ = ["describe_release"]
@@ -14,9 +15,11 @@ def describe_release(done: Release) -> str:
     """Mode, guarantee, accepted leaks and notes; of a whole table, what was done with each column."""
     if "columns" in done.card:
         return _describe_table(done)
-    where = f"{os.fspath(done.table)}: column" if isinstance(done.table, str | os.PathLike) else "Column"
+    what = "table" if MODES[done.card["mode"]].of_table else "column"
+    where = f"{os.fspath(done.table)}: {what}" if isinstance(done.table, str | os.PathLike) else what.capitalize()
     name = "" if done.card["column"] is None else f" {done.card['column']!r}"
-    lines = [f"{where}{name} released, mode {done.card['mode']}.", f"  {done.card['guarantee']['says']}"]
+    promised = done.card["guarantee"]
+    lines = [f"{where}{name} released, mode {done.card['mode']}.", f"  {promised['in_words']}", f"  {promised['says']}"]
     lines += [f"  accepted leak {leak['name']}: {leak['says']}" for leak in done.card["accepted_leaks"]]
     return "\n".join([*lines, *(f"  note    {note}" for note in done.notes)])
 
@@ -27,10 +30,10 @@ def _describe_table(done: Release) -> str:
     columns = done.card["columns"]
     counted = Counter(one["done"] for one in columns.values())
     lines = [f"{where} released; columns: {', '.join(f'{count} {what}' for what, count in counted.items())}."]
-    lines.append(f"  {done.card['guarantee']['says']}")
+    lines += [f"  {done.card['guarantee'][said]}" for said in ("in_words", "says")]
     for name, one in columns.items():
         if one["done"] == "hidden":
-            lines.append(f"  {name}: hidden, mode {one['mode']}. {one['guarantee']['says']}")
+            lines.append(f"  {name}: hidden, mode {one['mode']}. {one['guarantee']['in_words']}")
             lines += [f"    accepted leak {leak['name']}: {leak['says']}" for leak in one["accepted_leaks"]]
         elif one["done"] == "linked":
             lines.append(f"  {name}: moved along with {one['to']}.")

@@ -42,7 +42,10 @@ def describe_series(found: Series) -> str:
 
 def _kind(found: Monthly) -> str:
     if found.kind == "simulated":
-        return f"simulated: upper end of a 99.9 % interval over {found.histories:,} drawn paths"
+        largest = shown_up(max(found.mean), 3)
+        return (
+            f"simulated: upper end of a 99.9 % interval over {found.histories:,} drawn paths, whose mean is {largest}"
+        )
     if found.kind == "exact":
         return "exact"
     if not found.neglected:

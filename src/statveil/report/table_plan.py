@@ -6,14 +6,9 @@ from statveil.errors import shortened
 from statveil.problem.wording import distortion_text, tolerance_text
 from statveil.rounding import shown_up
 from statveil.specification.planned import TablePlan
+from statveil.words.table import DEPENDENCE
 
 __all__ = ["describe_table_plan"]
-
-_DEPENDENCE = {
-    "independent": "the columns' statistics say nothing about each other",
-    "comonotone": "the columns' statistics rise and fall together, as copies do",
-    "worst": "whatever the statistics of one column say about those of another",
-}
 
 
 def describe_table_plan(table: TablePlan) -> str:
@@ -34,7 +29,7 @@ def describe_table_plan(table: TablePlan) -> str:
         f"any    {shown_up(table.risk)}   the best attacker who sees all columns guesses one or more of these at most "
         f"this often ({table.risk_kind})",
         f"all    {shown_up(table.intersection)}   and all of them at most this often",
-        f"Assumed: {_DEPENDENCE[table.dependence]}.",
+        f"Assumed: {DEPENDENCE[table.dependence]}.",
     ]
     raised = [
         f"{_one_line(name)} {shown_up(risk)}"

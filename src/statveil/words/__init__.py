@@ -1,0 +1,1 @@
+"""The sentences that terminal, report, page and card share: each is written here, once."""
