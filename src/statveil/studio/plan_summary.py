@@ -1,0 +1,36 @@
+"""The plans of a specification, and what the page shows of them. No data is read, and none could be.
+
+Nothing here, nor anything it loads, can read a table (a contract of the imports).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from statveil.problem.wording import distortion_text
+from statveil.specification.planned import TablePlan, plan_specification
+from statveil.specification.specification import Specification
+from statveil.studio.tradeoff import bins_of, plan_words
+from statveil.words.table import columns_sentences, table_sentence
+
+__all__ = ["planned"]
+
+
+def planned(specification: Specification) -> tuple[TablePlan, dict[str, Any]]:
+    """The plans and their summary; columns by name."""
+    made = plan_specification(specification)
+    words = [str(one) for one in (table_sentence(made), *columns_sentences(made))]
+    columns = [
+        {
+            "column": name,
+            "secret": one.problem.secret.label,
+            "risk": one.risk,
+            "risk_kind": one.risk_kind,
+            "distortion": distortion_text(one.problem, one.distortion),
+            "words": plan_words(one),
+            "bins": bins_of(one),
+            "mode": one.mode,
+        }
+        for name, one in made.plans.items()
+    ]
+    return made, {"risk": made.risk, "risk_kind": made.risk_kind, "words": words, "columns": columns}

@@ -1,0 +1,49 @@
+"""The browser in which tests open our pages. One rule: where there is none they are skipped, and under CI they fail."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import pytest
+
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+
+
+def chromium() -> str:
+    """Where Debian's Chromium is."""
+    found = shutil.which("chromium")
+    return found or _missing("needs chromium (Debian: apt-get install chromium)")
+
+
+def _missing(why: str) -> NoReturn:
+    """Skip, but fail where nothing may be left out: ``.ci/run`` sets CI."""
+    if os.environ.get("CI", "") not in ("", "0", "false"):
+        pytest.fail(why)
+    pytest.skip(why)
+
+
+@contextmanager
+def browser() -> Iterator[Any]:
+    """Chromium, driven by Playwright; no download."""
+    path = chromium()
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        _missing("needs playwright (pip install 'statveil[dev]')")
+    with sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=path, args=ARGUMENTS)
+        try:
+            yield started
+        finally:
+            started.close()
