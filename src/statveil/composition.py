@@ -133,10 +133,15 @@ def compose(plans: Sequence[Plan], *, also: Sequence[Also] = ()) -> Composition:
     >>> round(ten.risk, 6), round(compose([ten, ten]).risk, 6), round(compose([ten, seven]).risk, 6)
     (0.2, 0.2, 0.43)
     """
+    return composed(plans, also=also, counted=True)
+
+
+def composed(plans: Sequence[Plan], *, also: Sequence[Also] = (), counted: bool) -> Composition:
+    """What :func:`compose` gives; candidates, which take as long as all else, only where they are to be counted."""
     given = checked(plans, "compose")
     problems = list({str(plan.problem.to_json()): plan.problem for plan in given}.values())
-    found = [each for problem in problems for each in _of_secrets(problem, given)]
-    found += [of_secret(problem, given) for problem in _others(problems, also)]
+    found = [each for problem in problems for each in _of_secrets(problem, given, counted)]
+    found += [of_secret(problem, given, counted=counted) for problem in _others(problems, also)]
     return Composition(
         alone=tuple(plan.risk for plan in given),
         different=len(_different(given)),
@@ -160,13 +165,14 @@ def stated_problems(plans: Sequence[Plan]) -> list[Problem]:
 
 def in_common_terms(problem: Problem, plans: Sequence[Plan]) -> list[Mechanism] | str:
     """The mechanisms of all plans with the parameters of one problem; why they tell everything, where they may."""
-    if len(_different(plans)) > 1:
-        told = _maps_that_tell(plans)
+    unequal = _different(plans)
+    if len(unequal) > 1:
+        told = _maps_that_tell(unequal)
         if told is not None:
             return told
         if not _same_ranges(problem, plans):
             return "the priors have different ranges or forms"
-    mechanisms = [in_terms_of(problem, plan) for plan in _different(plans)]
+    mechanisms = [in_terms_of(problem, plan) for plan in unequal]
     known = [mechanism for mechanism in mechanisms if mechanism is not None]
     if len(known) < len(mechanisms):
         return "one of the plans hides another statistic, which moves with this one by an unknown amount"
@@ -202,8 +208,6 @@ def tiers(problem: Problem, *, max_risks: Sequence[float]) -> Tiers:
     >>> public.risk, round(partner.risk, 6), round(compose([public, partner]).risk, 6)
     (0.1, 0.3, 0.3)
     """
-    if problem.also:
-        raise ProblemError("tiers are for one secret; plan two secrets for each audience, and see what compose says.")
     risks = [number(risk, "the risk of a tier") for risk in max_risks]
     if not risks or risks != sorted(set(risks)):
         raise ProblemError(
@@ -220,7 +224,7 @@ def _first(problem: Problem, risk: float) -> Plan:
     """The best plan whose bins can be cut further."""
     made: list[Plan] = []
     problems: list[StatveilError] = []
-    for method in ("interval", "dynamic"):
+    for method in ("tiles",) if problem.also else ("interval", "dynamic"):
         try:
             made.append(plan(problem, max_risk=risk, method=method))
         except StatveilError as error:
@@ -259,15 +263,14 @@ def _check_one_column(plans: Sequence[Plan]) -> None:
             )
 
 
-def _maps_that_tell(plans: Sequence[Plan]) -> str | None:
-    """Why the tables tell more than their parameters do; ``None`` where they do not.
+def _maps_that_tell(different: Sequence[Plan]) -> str | None:
+    """Why the tables of plans whose releases differ tell more than their parameters do; ``None`` where they do not.
 
     Every map keeps something of the rows: a shift their differences, a scaling their ratios to a point. Two tables
     whose maps keep different things give the rows away. Rows that are drawn are drawn in one order of the column, and
     for some modes that is proven to tell no more than the parameters; the true order of the rows, which a model keeps,
     tells how many of them were drawn.
     """
-    different = _different(plans)
     maps = {key for plan in different if (key := _kept(plan)) is not None}
     if len(maps) > 1:
         return "the maps of these releases keep different things of the rows, and together they give the rows away"
@@ -313,9 +316,9 @@ def _others(problems: Sequence[Problem], also: Sequence[Also]) -> list[Problem]:
     return list(found.values())
 
 
-def _of_secrets(problem: Problem, plans: Sequence[Plan]) -> list[JointRisk]:
+def _of_secrets(problem: Problem, plans: Sequence[Plan], counted: bool) -> list[JointRisk]:
     """The secret of a problem; of two secrets each, and either."""
-    found = [of_secret(one, plans) for one in problem.each]
+    found = [of_secret(one, plans, counted=counted) for one in problem.each]
     if not problem.also:
         return found
     known = tuple(Risk(value=each.risk, kind=each.risk_kind) for each in found)
@@ -338,17 +341,18 @@ def _of_secrets(problem: Problem, plans: Sequence[Plan]) -> list[JointRisk]:
     ]
 
 
-def of_secret(problem: Problem, plans: Sequence[Plan]) -> JointRisk:
-    """The joint risk of one secret, under its prior and tolerance."""
-    told = _maps_that_tell(plans)
+def of_secret(problem: Problem, plans: Sequence[Plan], *, counted: bool = True) -> JointRisk:
+    """The joint risk of one secret, under its prior and tolerance; with its candidates, where they are ``counted``."""
+    unequal = _different(plans)
+    told = _maps_that_tell(unequal)
     same = next((plan for plan in plans if plan.problem == problem), None)
-    if same is not None and len(_different(plans)) == 1:
+    if same is not None and len(unequal) == 1:
         found = joint.joint_risk(problem, [same.mechanism])
         found = replace(found, risk=Risk(value=same.risk, kind=same.risk_kind))
-    elif told is not None and len(_different(plans)) > 1:
+    elif told is not None and len(unequal) > 1:
         found = joint.Joint(risk=Risk(value=1.0, kind="upper bound"), why=told)
     else:
-        mechanisms = [in_terms_of(problem, plan) for plan in _different(plans)]
+        mechanisms = [in_terms_of(problem, plan) for plan in unequal]
         known = [mechanism for mechanism in mechanisms if mechanism is not None]
         if len(known) < len(mechanisms):
             why = "one of the plans hides another statistic, which moves with this one by an unknown amount"
@@ -370,7 +374,7 @@ def of_secret(problem: Problem, plans: Sequence[Plan]) -> JointRisk:
         risk_without_release=min(blind, found.risk.value),
         certain=found.certain,
         why=found.why,
-        candidates=_candidates(problem, plans),
+        candidates=_candidates(problem, plans) if counted else None,
     )
 
 

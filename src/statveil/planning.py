@@ -29,6 +29,7 @@ from statveil.mechanisms.mechanism import Mechanism, mechanism_from_json
 from statveil.modes import MODES, Mode, mode_of
 from statveil.numbers import check_seed, number, positive
 from statveil.problem.another_prior import under_prior
+from statveil.problem.families.row_count import RowCount
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.parameters import checked_parameters
 from statveil.problem.problem import Problem
@@ -37,7 +38,7 @@ from statveil.problem.tolerance import Relative
 from statveil.protection import Protection, protections
 from statveil.published import published_bound
 from statveil.simulation import Rate, WrongPrior, play
-from statveil.spoken import Progress, Spoken, telling
+from statveil.spoken import Drawn, Progress, Spoken, telling
 from statveil.theory.gamma import gamma, least_distortion, limit_on_distortion, limit_on_risk
 from statveil.theory.prior_distance import PriorDistance, prior_distance
 from statveil.theory.risk.log_slope import most_of
@@ -95,7 +96,7 @@ class Limits(Spoken):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True)
-class Plan(Spoken):
+class Plan(Drawn):
     """A mechanism with its guarantee, made without data; it can be published.
 
     Parameters
@@ -127,6 +128,8 @@ class Plan(Spoken):
     """
 
     words = "report.plan:describe_plan"
+    picture = "report.plan_chart:plan_chart"
+    frame = "report.frames:plan_frame"
 
     problem: Problem
     mechanism: Mechanism
@@ -318,7 +321,10 @@ class Plan(Spoken):
         Where closeness is relative a release lies a little below the middle of its class, so that both ends are moved
         by the same share.
         """
-        return self.problem.secret_of(released) * self.problem.family.shrunk(self.distortion)
+        family = self.problem.family
+        if isinstance(family, RowCount):  # a part of the rows: no more than the smallest table of the class has
+            return family.least(*self.mechanism.ends(released))
+        return self.problem.secret_of(released) * family.shrunk(self.distortion)
 
     def check(self, params: Mapping[str, ArrayLike] | None = None, /, **named: ArrayLike) -> None:
         """Refuse parameters outside the prior, naming the side and never the value."""
@@ -523,13 +529,12 @@ def plan(
         check_grid(grid)
     if problem.also and robust_to is not None:
         raise ProblemError("a range of tolerances is for one secret; with two state each with its largest tolerance.")
-    if problem.also and after:
-        raise ProblemError("the next release of a column with two secrets is not planned after another; see compose.")
     if isinstance(goal, MaxRisk) and goal.each and not problem.also:
         raise ProblemError(f"several risks are for several secrets. Got {len(goal.each)} risks and one secret.")
     robust = None if robust_to is None else check_range(robust_to, problem)
     # a hit within a small tolerance is one within a larger, so the highest tolerance decides
     asked = problem if robust is None else replace(problem, tolerance=tolerated(problem, robust[1]))
+    method = _allowed(method, problem, bool(after))
     earlier = _earlier(problem, after)
     if earlier and (method != "auto" or robust is not None or slope is not None or grid is not None):
         raise ProblemError("after another plan its own bins are cut further; leave out method, slope, grid and robust.")
@@ -592,6 +597,19 @@ def plan(
         risk_without_release=min(blind, value),  # both are rounded up, so the smaller one holds
     )
     return vouch_for(made)
+
+
+def _allowed(method: str, problem: Problem, after: bool) -> str:
+    """The method, where a problem allows some only: the first of them by default."""
+    methods = problem.family.methods
+    if not methods or after:
+        return method
+    if method != "auto" and method not in methods:
+        raise ProblemError(
+            f"the {problem.secret.label} are hidden by neighbouring bins, each released at its lower end. Got the "
+            f"method {method!r}. Allowed: {', '.join(methods)}."
+        )
+    return methods[0] if method == "auto" else method
 
 
 def _earlier(problem: Problem, after: Sequence[Plan]) -> list[Mechanism]:
@@ -678,7 +696,7 @@ def _in_its_terms(error: TargetError, problem: Problem) -> TargetError:
 def tolerated(problem: Problem, tolerance: float) -> float:
     """A tolerance as people state it, in the unit of the parameter."""
     share = isinstance(problem.closeness, Relative)
-    return problem.family.tolerated(Relative(tolerance) if share else tolerance)
+    return problem.family.tolerated(Relative(tolerance)) if share else problem.family.widen(tolerance)
 
 
 def check_range(value: Any, problem: Problem) -> tuple[float, float]:

@@ -75,11 +75,16 @@ def _number(text: str, what: str) -> float:
 
 def _told(family: AnyShape, secret: Secret) -> bool:
     """Whether the map leaves a statistic as it is: a spread under a shift, what stays in place under a stretch."""
+    if family.moves == "subset":
+        return True  # a random part of the rows has about the statistics of all of them
     return (family.moves == "shift" and not secret.per_shift) or (family.moves == "stretch" and bool(secret.per_shift))
 
 
 def _tolerance(family: AnyShape, secret: Secret, close: float | Relative) -> tuple[float, bool] | None:
     """The tolerance of another statistic as one of the plan's parameter, and whether that is exact."""
+    if family.secret.apart is not None:  # how a statistic of all rows moves depends on the shares of the groups
+        same = secret == family.secret and isinstance(close, Relative) == family.log
+        return (family.tolerated(close), True) if same else None
     if secret.per_shift is None or _told(family, secret):
         return None
     if family.moves == "shift":

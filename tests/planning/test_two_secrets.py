@@ -183,7 +183,7 @@ def test_words_of_other_pairs():
         ([*MEAN, "--also", "std; width=5; tolerance=1", "--max-risk", "0.4"], "each part once"),
         ([*MEAN, "--also", "nonsense; prior=5:20; tolerance=1", "--max-risk", "0.4"], "unknown secret"),
         ([*MEAN, *STD, "--max-risk", "0.4,x"], "must be a number"),
-        ([*MEAN, *STD, "--max-risk", "0.4", "--known", "min=0"], "known structure"),
+        ([*MEAN, *STD, "--max-risk", "0.4", "--known", "min=0"], "Got min=0"),
         ([*MEAN, *STD, "--max-risk", "0.01"], "smallest reachable"),
     ],
 )
@@ -198,12 +198,8 @@ def test_other_questions_of_two_secrets(cli, tmp_path):
     code, out, _ = cli("limits", *MEAN, *STD, "--max-risk", "0.2", "--json")
     # four windows of the mean, 2 gamma eps = 1 each, and four of the std, 0.5 each: the larger counts
     assert (code, json.loads(out)["lower_bound"]) == (0, 4.0)
-    code, _, err = cli("tiers", *MEAN, *STD, "--max-risk", "0.2,0.4")
-    assert (code, "for one secret" in err) == (2, True)
     for i, risk in enumerate(("0.3", "0.5")):
         assert cli("plan", *MEAN, *STD, "--max-risk", risk, "-o", tmp_path / f"{i}.json")[0] == 0
     code, out, _ = cli("compose", tmp_path / "0.json", tmp_path / "1.json")
     assert code == 0
     assert "mean or std, each within its own tolerance" in out
-    code, _, err = cli("plan", "--after", tmp_path / "0.json", "--max-risk", "0.5")
-    assert (code, "two secrets" in err) == (2, True)

@@ -120,11 +120,8 @@ def _refined(problem: Problem, found: Refinement) -> Joint:
     """
     if found.plain:  # each joint release stands for one piece
         (name,) = problem.box.free
-        edges = found.edges
-        middles = tuple((0.5 * (edges[:-1] + edges[1:])).tolist())
-        bins = Partition(parameter=name, edges=tuple(edges.tolist()), released=middles)
-        alone = tuple(((i, 1.0),) for i in range(len(middles)))
-        cells = Cells(parameter=name, edges=bins.edges, released=tuple(range(len(middles))), choices=alone)
+        cells, _ = joined_cells(name, found, shared=False)
+        bins = Partition(parameter=name, edges=cells.edges, released=cells.released)  # as good as any: edges tell
         why, certain = "all edges together cut the range", _certain_cells(problem, cells)
         return Joint(risk=risk(problem, bins), why=why, certain=certain)
     ways = [_coupled(problem, found, shared) for shared in ((False, True) if found.drawn > 1 else (False,))]

@@ -14,20 +14,19 @@ import numpy as np
 
 from statveil.accounting.guarantee import Risk, risk
 from statveil.accounting.joint import Joint, all_told, parallel
-from statveil.accounting.tiles import sum_of_two
+from statveil.accounting.tiles import along, sum_of_two
 from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.mechanism import Mechanism
 from statveil.mechanisms.tiles import Tiles
-from statveil.problem.families.location import Location
 from statveil.problem.location_scale import LocationScale
-from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
-from statveil.problem.secrets.mean import Mean
 from statveil.theory.bins import Bins
+from statveil.theory.unequal_bins import UnequalBins
 
 __all__ = ["cells_in_all", "one_coordinate", "with_tiles"]
 
 Together = Callable[[Problem, Sequence[Mechanism]], Joint]
+Cut = Bins | UnequalBins
 
 
 def with_tiles(problem: Problem, mechanisms: Sequence[Mechanism], together: Together) -> Joint:
@@ -57,26 +56,14 @@ def with_tiles(problem: Problem, mechanisms: Sequence[Mechanism], together: Toge
     return Joint(risk=Risk(value=found, kind="upper bound"), why="all edges together cut both coordinates")
 
 
-def _pieces(bins: Sequence[Bins]) -> list[tuple[float, int]]:
+def _pieces(bins: Sequence[Cut]) -> list[tuple[float, int]]:
     edges = np.unique(np.concatenate([each.edges() for each in bins]))
     return [(float(length), 1) for length in np.diff(edges)]
 
 
-def _one_by_one(problem: Problem, name: str, slope: float, bins: Sequence[Bins], together: Together) -> Joint:
+def _one_by_one(problem: Problem, name: str, slope: float, bins: Sequence[Cut], together: Together) -> Joint:
     """A secret that moves with one coordinate: the bins of the other one say nothing of it."""
-    return together(*_along(problem, name, slope, bins))
-
-
-def _along(problem: Problem, name: str, slope: float, bins: Sequence[Bins]) -> tuple[Problem, list[Mechanism]]:
-    """One coordinate by itself, with its bins."""
-    alone = Problem(
-        family=Location(),
-        prior=Box(mean=problem.box.axes[name]),
-        secret=Mean(),
-        tolerance=problem.tolerance / slope,
-    )
-    form = {"mean": 1.0}
-    return alone, [Interval(along="mean", coordinate=form, direction=form, bins=each) for each in bins]
+    return together(*along(problem, name, slope, bins))
 
 
 def one_coordinate(problem: Problem, mechanisms: Sequence[Mechanism]) -> tuple[Problem, list[Mechanism]] | None:
@@ -92,7 +79,7 @@ def one_coordinate(problem: Problem, mechanisms: Sequence[Mechanism]) -> tuple[P
     if problem.secret.rough or len(slopes) != 1 or not all(set(each.axes) == set(problem.box.free) for each in tiles):
         return None
     ((name, slope),) = slopes.items()
-    return _along(problem, name, slope, [each.axes[name] for each in tiles])
+    return along(problem, name, slope, [each.axes[name] for each in tiles])
 
 
 def cells_in_all(mechanisms: Sequence[Mechanism]) -> int:
@@ -114,12 +101,14 @@ def _on_lines(problem: Problem, tiles: Sequence[Tiles], lines: Sequence[Interval
         own = all({one for one, part in each.coordinate.items() if part} == {name} for each in lines)
         if own and all(each.coordinate[name] == 1.0 for each in lines):
             # the other coordinate is told, and says nothing of this one
-            cuts = [each.bins for each in lines] + [each.axes[name] for each in tiles]
+            cuts = [*(each.bins for each in lines), *(each.axes[name] for each in tiles)]
             return _one_by_one(problem, name, rate / abs(direction[name]), cuts, together)
     parts: list[Interval] = list(lines)
     for each in tiles:
         for name, bins in each.axes.items():
             if direction.get(name):
+                if not isinstance(bins, Bins):
+                    return all_told("bins of different widths are not accounted for across such lines", "upper bound")
                 along = {one: change / direction[name] for one, change in direction.items()}
                 parts.append(Interval(along=name, coordinate={name: 1.0}, direction=along, bins=bins))
     total = math.fsum(risk(problem, part).value for part in parts)

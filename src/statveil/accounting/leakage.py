@@ -52,8 +52,8 @@ class Bits:
 
 def least_window(problem: Problem) -> float | None:
     """Length of the shortest hit in the range: a wider one would tell fewer secrets apart, and look like less."""
-    if not problem.family.widened:
-        return 2 * problem.tolerance
+    if not problem.family.widened or problem.secret.of_table:
+        return 2 * problem.family.narrow(problem.tolerance)
     (axis,) = problem.beliefs
     least = min(problem.within(axis.low), problem.within(axis.high))
     return 2 * least if axis.low * axis.high > 0 and least > 0 else None

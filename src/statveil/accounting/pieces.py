@@ -128,6 +128,8 @@ class Refinement:
     def apart(self) -> Array:
         """How far apart neighbours that share all releases stand on each piece; infinite where all points do."""
         rows = np.stack([part.spacing[place] for part, place in zip(self.parts, self.places, strict=True)])
+        if np.isinf(rows).all():
+            return np.full(rows.shape[1], np.inf)
         return np.array([_together(column, size) for column, size in zip(rows.T, np.diff(self.edges), strict=True)])
 
     @property
@@ -171,11 +173,13 @@ def joined_cells(name: str, found: Refinement, shared: bool) -> tuple[Cells, boo
     ``shared`` draws all releases by one chance, as a common seed does, and else each by its own.
     """
     parts, edges, places = found.parts, found.edges, found.places
+    if found.plain:  # each joint release stands for one piece
+        return _cells(name, edges, [((piece, 1.0),) for piece in range(len(edges) - 1)], len(edges) - 1), True
     counts = [np.array([len(choice) for choice in part.choices]) for part in parts]
     sizes = np.stack([count[place] for count, place in zip(counts, places, strict=True)])
     known = float(np.prod(sizes, axis=0).sum()) <= _MOST_ENTRIES
     labels: dict[tuple[int, ...], int] = {}
-    choices = []
+    choices: list[_Choice] = []
     for row in zip(*places, strict=True):
         options = [part.choices[int(place)] for part, place in zip(parts, row, strict=True)]
         if not known:  # which piece it is counts as told
@@ -186,11 +190,15 @@ def joined_cells(name: str, found: Refinement, shared: bool) -> tuple[Cells, boo
             joint[label] = joint.get(label, 0.0) + share
         total = math.fsum(joint.values())
         choices.append(tuple((label, share / total) for label, share in joint.items()))
-    released = tuple(float(i) for i in range(len(labels)))
-    return Cells(parameter=name, edges=tuple(edges.tolist()), released=released, choices=tuple(choices)), known
+    return _cells(name, edges, choices, len(labels)), known
 
 
 _Choice = tuple[tuple[int, float], ...]
+
+
+def _cells(name: str, edges: Array, choices: Sequence[_Choice], releases: int) -> Cells:
+    released = tuple(float(i) for i in range(releases))
+    return Cells(parameter=name, edges=tuple(edges.tolist()), released=released, choices=tuple(choices))
 
 
 def _independent(options: Sequence[_Choice]) -> Iterator[tuple[tuple[int, ...], float]]:

@@ -10,16 +10,23 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from statveil.accounting.guarantee import KINDS, Risk, accounted_distortion, accounted_risk, risk
 from statveil.errors import ProblemError
 from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.mechanism import Mechanism
+from statveil.mechanisms.partition import Partition
 from statveil.mechanisms.tiles import Tiles
+from statveil.problem.families.location import Location
 from statveil.problem.location_scale import LocationScale
+from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
+from statveil.problem.secrets.mean import Mean
+from statveil.theory.bins import Bins
+from statveil.theory.unequal_bins import UnequalBins
 
-__all__ = ["Both", "both", "either", "sum_of_two"]
+__all__ = ["Both", "along", "both", "either", "sum_of_two"]
 
 _UP = 1 + 1e-12
 """For the products and sums of a few rounded numbers."""
@@ -68,19 +75,45 @@ def _(mechanism: Tiles, problem: Problem, eps: float, quick: bool) -> Risk:
         raise ProblemError("bins in two coordinates are accounted for where the beliefs about both are independent.")
     slopes = {name: abs(slope) for name, slope in family.coefficients(problem.secret).items() if slope}
     if len(slopes) == 1:
-        ((name, _),) = slopes.items()
-        return risk(problem, _alone(mechanism, name), tolerance=eps, quick=quick)
+        ((name, slope),) = slopes.items()
+        return _alone(problem, mechanism, name, slope, eps, quick)
     if all(problem.box.axes[name].flat for name in slopes):
         pieces = {name: list(bins.pieces()) for name, bins in mechanism.axes.items()}
         return Risk(value=sum_of_two(pieces, slopes, eps), kind="exact")
     # whatever the one is, the other must fall into a window of its own
-    alone = (risk(problem, _alone(mechanism, name), tolerance=eps, quick=quick).value for name in slopes)
+    alone = (_alone(problem, mechanism, name, slope, eps, quick).value for name, slope in slopes.items())
     return Risk(value=min(alone), kind="upper bound")
 
 
-def _alone(mechanism: Tiles, name: str) -> Interval:
-    """Its bins of one parameter: what they tell of it, as the bins of the other one tell nothing of it."""
-    return Interval(along=name, coordinate={name: 1.0}, direction={name: 1.0}, bins=mechanism.axes[name])
+def _alone(problem: Problem, mechanism: Tiles, name: str, slope: float, eps: float, quick: bool) -> Risk:
+    """Of its bins of one parameter, as the bins of the other one tell nothing of it."""
+    bins = mechanism.axes[name]
+    if isinstance(bins, Bins):
+        own = Interval(along=name, coordinate={name: 1.0}, direction={name: 1.0}, bins=bins)
+        return risk(problem, own, tolerance=eps, quick=quick)
+    line, (cuts,) = along(problem, name, slope, [bins])
+    return risk(line, cuts, tolerance=eps / slope, quick=quick)
+
+
+def along(
+    problem: Problem, name: str, slope: float, bins: Sequence[Bins | UnequalBins]
+) -> tuple[Problem, list[Mechanism]]:
+    """One coordinate by itself, with its bins; ``slope`` is by how much the secret moves with it."""
+    line = Problem(
+        family=Location(),
+        prior=Box(mean=problem.box.axes[name]),
+        secret=Mean(),
+        tolerance=problem.tolerance / slope,
+    )
+    return line, [_on_the_line(each) for each in bins]
+
+
+def _on_the_line(bins: Bins | UnequalBins) -> Mechanism:
+    form = {"mean": 1.0}
+    if isinstance(bins, Bins):
+        return Interval(along="mean", coordinate=form, direction=form, bins=bins)
+    middles = tuple(0.5 * (low + high) for low, high in pairwise(bins.ends))
+    return Partition(parameter="mean", edges=bins.ends, released=middles)
 
 
 def sum_of_two(pieces: Mapping[str, Sequence[tuple[float, int]]], slopes: Mapping[str, float], eps: float) -> float:

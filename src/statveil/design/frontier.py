@@ -17,7 +17,7 @@ from statveil.errors import ProblemError, TargetError, unknown_name
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
-from statveil.spoken import Progress, Spoken, telling
+from statveil.spoken import Drawn, Progress, telling
 from statveil.theory.gamma import gamma, limit_on_risk
 from statveil.theory.one_parameter import line
 
@@ -27,10 +27,12 @@ _MOST_POINTS = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frontier(Spoken):
+class Frontier(Drawn):
     """Points of (distortion, risk); lower is better for both."""
 
     words = "report.frontier:describe_frontier"
+    picture = "report.chart:frontier_chart"
+    frame = "report.frames:frontier_frame"
 
     problem: Problem
     points: list[dict[str, Any]]
@@ -89,8 +91,9 @@ def frontier(
     if not methods:
         raise ProblemError(f"give at least one method. Allowed: {', '.join(METHODS)}.")
     for method in methods:
-        if method not in METHODS:
-            raise ProblemError(unknown_name("method of a frontier", method, METHODS))
+        allowed = problem.family.methods or METHODS
+        if method not in allowed:
+            raise ProblemError(unknown_name("method of a frontier", method, allowed))
         check_accepted(method, how)
         check_secrets(method, problem)
     on_grid = release == "grid"

@@ -16,6 +16,7 @@ from statveil.accounting import risk
 from statveil.accounting.pieces import common_edges, parts_of
 from statveil.design.methods import Choice
 from statveil.design.target import BinWidth, MaxRisk, Target, meets
+from statveil.design.tile_refinement import refine_tiles
 from statveil.design.treatment import treatment
 from statveil.errors import ProblemError, TargetError
 from statveil.mechanisms.mechanism import Mechanism
@@ -37,6 +38,8 @@ def refine(problem: Problem, goal: Target, earlier: Sequence[Mechanism]) -> Choi
     """The partition of least distortion under a joint risk, or of a given distortion, that refines all earlier ones."""
     if isinstance(goal, BinWidth):
         raise ProblemError("after another plan ask for a joint risk or a distortion; the bins are cut from its own.")
+    if problem.also:
+        return Choice(mechanism=refine_tiles(problem, goal, earlier), how=treatment(problem), method="tiles")
     if not isinstance(problem.prior, Box) or len(problem.box.free) != 1:
         raise ProblemError(
             "the next release is planned for one uncertain parameter. With two, keep the direction of the earlier plan "

@@ -9,6 +9,7 @@ from typing import cast
 import numpy as np
 
 from statveil.accounting import distortion, risk
+from statveil.design.coordinate import Coordinate
 from statveil.design.interval.design import design_interval
 from statveil.design.target import BinWidth, MaxDistortion, MaxRisk, Target, hides_nothing, meets, unreachable
 from statveil.design.treatment import treatment
@@ -16,7 +17,6 @@ from statveil.errors import ProblemError
 from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.tiles import Tiles
 from statveil.numeric import Array, bisected
-from statveil.problem.axis import Axis
 from statveil.problem.families.location import Location
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box
@@ -24,7 +24,7 @@ from statveil.problem.problem import Problem
 from statveil.problem.secrets.mean import Mean
 from statveil.theory.bins import Bins
 
-__all__ = ["design_tiles"]
+__all__ = ["corner_distortions", "design_tiles", "left_to_other"]
 
 _TABLE, _PLACES, _FINER = 24, 4, 16
 """Widths of bins that are tried where the risk has no closed form, and places where they begin; times as many widths
@@ -53,19 +53,8 @@ def design_tiles(problem: Problem, goal: Target) -> Tiles:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Side:
+class _Side(Coordinate):
     """One coordinate by itself: a line with a range, and a window that is a hit."""
-
-    name: str
-    line: Problem
-
-    @property
-    def axis(self) -> Axis:
-        return self.line.box.axes["mean"]
-
-    @property
-    def window(self) -> float:
-        return 2 * self.line.tolerance
 
     @property
     def length(self) -> float:
@@ -135,14 +124,18 @@ def _tiles(sides: tuple[_Side, ...], bins: list[Bins]) -> Tiles:
 
 
 def _distortions(problem: Problem, sides: tuple[_Side, ...], first: Array, second: Array) -> Array:
-    """Distortion of bins of these widths: that of the farther corner."""
+    return corner_distortions(problem, (sides[0].name, sides[1].name), first, second)
+
+
+def corner_distortions(problem: Problem, names: tuple[str, str], first: Array, second: Array) -> Array:
+    """Distortion of bins of these widths along two parameters: that of the farther corner."""
     family = problem.family
     assert isinstance(family, LocationScale)
-    corners = [family.length({sides[0].name: first / 2, sides[1].name: sign * second / 2}) for sign in (1.0, -1.0)]
+    corners = [family.length({names[0]: first / 2, names[1]: sign * second / 2}) for sign in (1.0, -1.0)]
     return np.maximum(*corners)
 
 
-def _left(total: float, share: Array) -> Array:
+def left_to_other(total: float, share: Array) -> Array:
     """What one secret leaves to the other: 1 - (1 - p)(1 - q) = T."""
     return np.maximum(1 - (1 - total) / np.maximum(1 - share, 1e-300), 0.0)
 
@@ -152,14 +145,14 @@ def _for_union(problem: Problem, sides: tuple[_Side, ...], goal: MaxRisk) -> Til
     least = one.least + two.least - one.least * two.least
     if not meets(least, goal, within=1.0):
         raise unreachable(goal.value, least, "for both secrets together with these priors")
-    ends = [float(_left(goal.value, np.array(side.least))) for side in (two, one)]
+    ends = [float(left_to_other(goal.value, np.array(side.least))) for side in (two, one)]
     tables = [side.table(max(most, side.least)) for side, most in zip(sides, ends, strict=True)]
     # from the shares of the first secret, and from those of the second
-    options = [tables[0][0], _left(goal.value, tables[1][0])]
+    options = [tables[0][0], left_to_other(goal.value, tables[1][0])]
     shares = np.unique(np.clip(np.concatenate(options), one.least, max(ends[0], one.least)))
 
     def score(share: Array) -> Array:
-        other = np.maximum(_left(goal.value, share), two.least)
+        other = np.maximum(left_to_other(goal.value, share), two.least)
         return _distortions(problem, sides, _narrowest(one, tables[0], share), _narrowest(two, tables[1], other))
 
     scores = score(shares)
@@ -179,8 +172,8 @@ def _for_union(problem: Problem, sides: tuple[_Side, ...], goal: MaxRisk) -> Til
             low, high = float(fan[max(at - 1, 0)]), float(fan[min(at + 1, 32)])
     # hold each against its own accounting: what the one does not use is left to the other
     first = one.for_risk(max(share, one.least) * _HAIR)
-    second = two.for_risk(max(float(_left(goal.value, np.array(one.risk(first)))), two.least) * _HAIR)
-    again = one.for_risk(max(float(_left(goal.value, np.array(two.risk(second)))), one.least) * _HAIR)
+    second = two.for_risk(max(float(left_to_other(goal.value, np.array(one.risk(first)))), two.least) * _HAIR)
+    again = one.for_risk(max(float(left_to_other(goal.value, np.array(two.risk(second)))), one.least) * _HAIR)
     made = [_tiles(sides, [bins, second]) for bins in (again, first)]
     met = [option for option in made if meets(risk(problem, option).value, goal)]
     if not met:
@@ -239,12 +232,14 @@ def _for_distortion(problem: Problem, sides: tuple[_Side, ...], goal: MaxDistort
         rates = rated(beside(np.linspace(low, high, 65 if flat else 5)))
         best = min([best, *rates])
     _, first, second = best
-    found = _tiles(sides, [one.within(min(first, one.length)), two.within(min(second, two.length))])
+    narrow = [one.within(min(first, one.length)), two.within(min(second, two.length))]
+    found = _tiles(sides, narrow)
     for _ in range(4):  # rounding errors only
         over = distortion(problem, found) / goal.value
         if over > 1:
             shrink = (1 - 1e-15) / over
-            found = Tiles(axes={name: replace(bins, width=bins.width * shrink) for name, bins in found.axes.items()})
+            narrow = [replace(bins, width=bins.width * shrink) for bins in narrow]
+            found = _tiles(sides, narrow)
     return found
 
 

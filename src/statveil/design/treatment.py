@@ -27,7 +27,8 @@ class Treatment:
     """How a column is moved.
 
     ``free``: any direction; ``lattice``: whole steps; ``scale``, ``jitter``, ``smooth``: about a bound; ``odds``:
-    between two; ``rank``: redrawn from the model; ``model``: from a public shape.
+    between two; ``rank``: redrawn from the model; ``model``: from a public shape. Two groups are moved apart as
+    their secret says.
     """
 
     kind: str
@@ -49,6 +50,8 @@ def treatment(problem: Problem) -> Treatment:
         return Treatment(kind="rank")
     if family.model is not None:
         return Treatment(kind="model", step=known.step if problem.secret.on_steps else None)
+    if problem.secret.apart is not None:  # which said itself what its map keeps
+        return Treatment(kind=problem.secret.apart.kind)
     if spacing is None and not known.fixed_points:
         return Treatment(kind="free")
     if isinstance(family, AnyShape):

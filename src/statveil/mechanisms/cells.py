@@ -74,6 +74,10 @@ class Cells(Mechanism):
     def moves(self) -> Form:
         return {self.parameter: 1.0}
 
+    @property
+    def cuts(self) -> NDArray[np.float64] | None:
+        return np.array(self.edges)
+
     def covers(self, problem: Problem) -> bool:
         return fills(problem, self.parameter, self.edges[0], self.edges[-1])
 

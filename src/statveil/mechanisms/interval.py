@@ -67,6 +67,11 @@ class Interval(Directed):
         return self.bins.width
 
     @property
+    def cuts(self) -> NDArray[np.float64] | None:
+        starts, stops = self.bins.span(np.arange(self.bins.first, self.bins.last + 1))
+        return np.append(starts, stops[-1:])
+
+    @property
     def reach(self) -> float:
         return self.bins.width
 
@@ -154,6 +159,9 @@ class Interval(Directed):
             (name,) = self.coordinate
             released[name] = middle / self.coordinate[name]
         return released
+
+    def ends(self, released: Mapping[str, ArrayLike]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return self.bins.span(self._located(evaluate(self.coordinate, released)))
 
     @property
     def levels(self) -> NDArray[np.float64] | None:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from statveil.errors import PlanFileError, unknown_name
+from statveil.errors import PlanFileError, ProblemError, unknown_name
 from statveil.numbers import number
 from statveil.problem.location_scale import Form, LocationScale
 from statveil.problem.prior import Box
@@ -89,6 +89,11 @@ class Mechanism(ABC):
         return None
 
     @property
+    def cuts(self) -> NDArray[np.float64] | None:
+        """Where its bins begin and end along their line; ``None`` where a release is not that of one bin."""
+        return None
+
+    @property
     def spacing(self) -> float | None:
         """Least distance between neighbours that share a release; ``None`` where a release leaves no gaps."""
         return None
@@ -145,6 +150,10 @@ class Mechanism(ABC):
     def possible(self, params: Mapping[str, float]) -> dict[str, NDArray[np.float64]]:
         """Every release that one parameter can have; a single one where nothing is left to chance."""
         return {name: np.atleast_1d(value) for name, value in self.release(params).items()}
+
+    def ends(self, released: Mapping[str, ArrayLike]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Lower and upper end of the bin of each release, for neighbouring bins of one parameter."""
+        raise ProblemError(f"a {self.kind} mechanism has no neighbouring bins with two ends.")
 
     @property
     def levels(self) -> NDArray[np.float64] | None:

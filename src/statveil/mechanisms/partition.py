@@ -49,6 +49,10 @@ class Partition(Mechanism):
     def moves(self) -> Form:
         return {self.parameter: 1.0}
 
+    @property
+    def cuts(self) -> NDArray[np.float64] | None:
+        return np.array(self.edges)
+
     def covers(self, problem: Problem) -> bool:
         return fills(problem, self.parameter, self.edges[0], self.edges[-1])
 
@@ -74,6 +78,11 @@ class Partition(Mechanism):
         index = np.searchsorted(np.array(self.edges), out[self.parameter], side="right") - 1
         out[self.parameter] = np.array(self.released)[np.clip(index, 0, len(self.released) - 1)]
         return out
+
+    def ends(self, released: Mapping[str, ArrayLike]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        edges, at = np.array(self.edges), np.asarray(released[self.parameter], dtype=np.float64)
+        index = np.clip(np.searchsorted(edges, at, side="right") - 1, 0, len(self.released) - 1)
+        return edges[index], edges[index + 1]
 
     @property
     def levels(self) -> NDArray[np.float64] | None:

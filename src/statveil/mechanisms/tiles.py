@@ -15,6 +15,7 @@ from statveil.problem.location_scale import Form, LocationScale
 from statveil.problem.problem import Problem
 from statveil.problem.support import Support
 from statveil.theory.bins import Bins
+from statveil.theory.unequal_bins import UnequalBins
 
 __all__ = ["Tiles"]
 
@@ -27,17 +28,17 @@ class Tiles(Mechanism):
 
     Parameters
     ----------
-    axes : mapping of str to Bins
+    axes : mapping of str to Bins or UnequalBins
         The bins of each of the two parameters.
     """
 
     kind: ClassVar[str] = "tiles"
     tiled: ClassVar[bool] = True
-    axes: Mapping[str, Bins]
+    axes: Mapping[str, Bins | UnequalBins]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axes", {str(name): bins for name, bins in dict(self.axes).items()})
-        if len(self.axes) != 2 or not all(isinstance(bins, Bins) for bins in self.axes.values()):
+        if len(self.axes) != 2 or not all(isinstance(bins, Bins | UnequalBins) for bins in self.axes.values()):
             raise ProblemError("tiles need the bins of two parameters, each by its name.")
 
     def __hash__(self) -> int:
@@ -77,7 +78,11 @@ class Tiles(Mechanism):
         return max(length for length, _ in self.axes[name].pieces())
 
     def describe(self, slope: float | None) -> tuple[str, str]:
-        parts = (f"{bins.count} of width {bins.width:.6g} along {name}" for name, bins in self.axes.items())
+        widths = {
+            name: f"width {bins.width:.6g}" if isinstance(bins, Bins) else "different widths"
+            for name, bins in self.axes.items()
+        }
+        parts = (f"{bins.count} of {widths[name]} along {name}" for name, bins in self.axes.items())
         return "bins", " by ".join(parts)
 
     def rescaled(self, factor: float, offset: float, start: Mapping[str, float]) -> Tiles:
@@ -159,17 +164,21 @@ class Tiles(Mechanism):
         return {name: low[:, None] + (np.maximum(high, low) - low)[:, None] * np.linspace(0.0, 1.0, nodes)}
 
     def to_json(self) -> dict[str, Any]:
-        parts = {
-            name: {"low": bins.low, "high": bins.high, "origin": bins.origin, "width": bins.width}
-            for name, bins in self.axes.items()
-        }
+        parts: dict[str, Any] = {}
+        for name, bins in self.axes.items():
+            if isinstance(bins, Bins):
+                parts[name] = {"low": bins.low, "high": bins.high, "origin": bins.origin, "width": bins.width}
+            else:
+                parts[name] = {"edges": list(bins.ends)}
         return {"kind": self.kind, "axes": parts}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Tiles:
         return cls(
             axes={
-                name: Bins(low=bins["low"], high=bins["high"], origin=bins["origin"], width=bins["width"])
+                name: UnequalBins(ends=tuple(bins["edges"]))
+                if "edges" in bins
+                else Bins(low=bins["low"], high=bins["high"], origin=bins["origin"], width=bins["width"])
                 for name, bins in dict(data["axes"]).items()
             }
         )

@@ -70,6 +70,10 @@ class Mode(ABC):
     """Whether the column moves by whole steps, so that nothing lies between them."""
     keeps_steps: ClassVar[bool] = False
     """Whether each place of the column's lattice stays visible."""
+    apart: ClassVar[bool] = False
+    """Whether each of two groups of rows becomes a line of its own, and all other rows stay."""
+    alone: ClassVar[str] = ""
+    """The mode that each of these groups is under, by itself."""
     bends: ClassVar[bool] = False
     """Whether every row moves by one odds map between two bounds, which bends the shape."""
     pinned: ClassVar[bool] = False
@@ -82,6 +86,8 @@ class Mode(ABC):
     """Whether the rows are counts that follow the stated family before and after."""
     categories: ClassVar[bool] = False
     """Whether the rows are categories instead of numbers."""
+    of_table: ClassVar[bool] = False
+    """Whether it is about the rows of the whole table, and no column."""
 
     # --- what that means for who looks at it --------------------------------------------------
     structure_shows: ClassVar[bool] = True

@@ -63,6 +63,11 @@ class Axis(ABC):
         return np.zeros(0) if self.flat else turning_points(self)
 
     @property
+    def believed(self) -> str:
+        """Where it lies, in words that follow "outsiders believe that it lies"; the ends as they were stated."""
+        return f"between {self.low:,.12g} and {self.high:,.12g}, with some values more likely than others"
+
+    @property
     def known(self) -> bool:
         """Whether the parameter is publicly known."""
         return self.width == 0

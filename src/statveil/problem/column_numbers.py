@@ -3,13 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ColumnNumbers", "InMemory"]
+from statveil.errors import ColumnError
+
+__all__ = ["ColumnNumbers", "InMemory", "TwoGroups", "two_groups"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoGroups:
+    """Rows with a value, and their mean, of the two groups that a secret compares: the first one, and its base."""
+
+    rows: tuple[int, int]
+    means: tuple[float, float]
+
+    @classmethod
+    def of(cls, values: NDArray[np.float64], inside: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> TwoGroups:
+        """Of values in memory, with the rows that belong to each group; rows that are not finite have none."""
+        one, two = (values[rows & np.isfinite(values)] for rows in inside)
+        if not len(one) or not len(two):
+            raise ColumnError("one of the two groups that the secret compares has no row with a finite number.")
+        return cls(rows=(len(one), len(two)), means=(float(one.mean()), float(two.mean())))
+
+    @property
+    def share(self) -> float:
+        """Share of the first group among the rows of both."""
+        return self.rows[0] / sum(self.rows)
+
+    @property
+    def mean(self) -> float:
+        """The mean of both together."""
+        return self.share * self.means[0] + (1 - self.share) * self.means[1]
+
+
+def two_groups(numbers: ColumnNumbers) -> TwoGroups:
+    """The two groups of a column that was measured with them."""
+    found = getattr(numbers, "groups", None)
+    if not isinstance(found, TwoGroups):
+        raise ColumnError(
+            "the secret compares two groups of rows, and here is a column without the labels of its rows; give the "
+            "table with the column that names them."
+        )
+    return found
 
 
 class ColumnNumbers(Protocol):
@@ -45,6 +84,8 @@ class InMemory:
     """Finite values that lie in memory."""
 
     values: NDArray[np.float64]
+    groups: TwoGroups | None = field(default=None, kw_only=True)
+    """Where the secret compares two groups of them."""
 
     @property
     def rows(self) -> int:

@@ -84,6 +84,17 @@ class Family(ABC):
         """The member that has the parameters of these beliefs, where a family has several ways to name them."""
         return self
 
+    methods: ClassVar[tuple[str, ...]] = ()
+    """Methods of design that can be asked for, the first one by default; none: all of them."""
+
+    def widen(self, tolerance: float) -> float:
+        """A tolerance in the secret's own unit as it is accounted for, where that is another one."""
+        return tolerance
+
+    def narrow(self, tolerance: float) -> float:
+        """What is accounted for as the tolerance that was meant, for limits that hold from below."""
+        return tolerance
+
     def close_by(self, tolerance: float | Relative) -> Family:
         """The member that knows how closeness was stated, where that matters to it."""
         return self
@@ -189,6 +200,11 @@ class Family(ABC):
     # --- checks and JSON ----------------------------------------------------------------------
     def check_secret(self, secret: Secret) -> None:
         """Refuse a secret that makes no sense here, with the pairs that do."""
+        if secret.apart is not None:
+            raise ProblemError(
+                f"the {secret.kind} of two groups is hidden without a family, for one of the whole column says nothing "
+                f"of its groups. Got {self.name!r}; leave it out, and give the prior of the {secret.kind} itself."
+            )
         if not secret.fits(self):
             pairs = "; ".join(f"{name}: {', '.join(cls.secrets)}" for name, cls in sorted(FAMILIES.items()))
             raise ProblemError(

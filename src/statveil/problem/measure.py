@@ -31,6 +31,9 @@ class Measure:
         In which of the two terms the distortion of a plan is stated.
     least : float
         Least factor of that kind, for lower bounds.
+    part : float
+        Which share of a distance of logarithms the rows move by: half of it where two groups move apart, and what is
+        stated is the larger one of their two moves.
     """
 
     log: bool = False
@@ -39,11 +42,13 @@ class Measure:
     relative: float | None = None
     kind: str = "absolute"
     least: float = 1.0
+    part: float = 1.0
 
     def _grown(self, distance: float) -> float:
         if not self.log:
             return distance
-        return (math.expm1(distance) if self.middle else math.tanh(distance)) * _UP
+        at = self.part * distance
+        return (math.expm1(at) if self.middle else math.tanh(at)) * _UP
 
     def in_unit(self, distance: float) -> float | None:
         """W1 in the column's unit."""
@@ -61,7 +66,7 @@ class Measure:
 
     def bound(self, distance: float) -> float:
         """A lower bound of the distance as a lower bound of what a plan states."""
-        return self.least * (math.tanh(distance) * _DOWN if self.log else distance)
+        return self.least * (math.tanh(self.part * distance) * _DOWN if self.log else distance)
 
     def inner(self, stated: float | Relative) -> float:
         """The distance of a number that a plan states, or that someone asks for in either term."""
@@ -86,4 +91,5 @@ class Measure:
     def _shrunk(self, grown: float) -> float:
         if not self.log:
             return grown
-        return math.log1p(grown * _DOWN) if self.middle else math.atanh(min(grown * _DOWN, 1 - 1e-15))
+        found = math.log1p(grown * _DOWN) if self.middle else math.atanh(min(grown * _DOWN, 1 - 1e-15))
+        return found / self.part

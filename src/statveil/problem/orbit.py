@@ -9,6 +9,7 @@ from statveil.errors import ProblemError
 from statveil.problem.axis import Axis
 from statveil.problem.domain import Param
 from statveil.problem.families.any_shape import VALUE, AnyShape
+from statveil.problem.families.row_count import RowCount
 from statveil.problem.model import REDRAWN, model_of
 from statveil.problem.prior import Box, Prior, Simplex, as_axis
 from statveil.problem.secret import Secret
@@ -26,9 +27,21 @@ def any_shape(
     With a public ``shape`` there is none: the column is redrawn from it.
     """
     relative = isinstance(tolerance, Relative)
+    if secret.of_table:
+        if shape is not None or known != Structure():
+            raise ProblemError(
+                f"the {secret.label} of a table are no values of a column, so nothing is known of their structure or "
+                "shape; leave out what is declared."
+            )
+        return RowCount(secret=secret, belief=_belief(secret, prior), tolerance=tolerance)
+    secret.check_stated(known, relative=relative)
     belief = _belief(secret, prior).fit(_domain(secret, known, relative=relative))
     if belief.known:
         raise ProblemError(f"the {secret.label} is publicly known, so there is nothing to hide; give it a range.")
+    if shape is not None and secret.apart is not None:
+        raise ProblemError(
+            f"the {secret.kind} of two groups is hidden by a map that keeps the shape of each; leave out the shape."
+        )
     if shape is not None:
         return AnyShape(
             secret=secret,

@@ -45,12 +45,12 @@ def pair_of(
 ) -> Pair:
     """The two secrets with independent beliefs; an error where they have none, or no map moves both."""
     second = _second(secret, tolerance, also)
-    if shape is not None or known.spacing is not None or known.fixed_points:
+    if shape is not None:
         raise ProblemError(
-            "two secrets are hidden by moving and stretching the whole column, which keeps no bound, step, heap or "
-            "atom, and draws it from no shape. Leave out the known structure if outsiders do not know it, or hide one "
-            "secret."
+            "two secrets are hidden by moving and stretching the whole column, and a shape redraws it; leave out the "
+            "shape, or hide one secret."
         )
+    _check_nothing_stays(known)
     place, spread = _roles(family, secret, second.secret)
     base = None if family is None else _checked(family, (secret, second.secret))
     if base is None and (place.most_away is None or spread.most_spread is None):
@@ -69,6 +69,23 @@ def pair_of(
         )
     axis = box.axes[second.secret.label]
     return Pair(family=pair, prior=box, also=Also(second.secret, axis, tolerance=second.tolerance))
+
+
+def _check_nothing_stays(known: Structure) -> None:
+    """x -> a x + b with any a and b near 1 and 0 leaves no value, no step and no heap where it is.
+
+    One that fixes a bound or an atom has one number left to choose, and hides one secret.
+    """
+    parts = {"step": known.step, "min": known.minimum, "max": known.maximum}
+    named = [f"{name}={value:g}" for name, value in parts.items() if value is not None]
+    named += [f"{name}={value:g}" for name in ("heaps", "atoms") for value in getattr(known, name)]
+    if not named:
+        return
+    moved = "a bound or an atom" if known.fixed_points else "a step or a heap"
+    raise ProblemError(
+        f"two secrets are hidden by moving and stretching the whole column, which cannot keep {moved} where it is. Got "
+        f"{', '.join(named)}. Leave that out if outsiders do not know it, or hide one secret."
+    )
 
 
 def _second(secret: Secret, tolerance: float | Relative, also: Sequence[object]) -> Also:

@@ -162,6 +162,9 @@ class Problem:
             secret=self.secret, prior=self.prior, tolerance=self.tolerance, known=self.known, shape=self.shape
         )
         object.__setattr__(self, "family", family)
+        if not isinstance(self.tolerance, Relative):
+            stated = positive(self.tolerance, "the tolerance")
+            object.__setattr__(self, "tolerance", family.widen(stated))
         object.__setattr__(self, "shape", None if family.model is None else family.model.settings())
         object.__setattr__(self, "prior", Box({family.parameter: family.axis}))
 
@@ -221,7 +224,7 @@ class Problem:
     @property
     def closeness(self) -> float | Relative:
         """The tolerance as it was stated."""
-        return self.tolerance if self.family.closeness is None else self.family.closeness
+        return self.family.narrow(self.tolerance) if self.family.closeness is None else self.family.closeness
 
     @property
     def beliefs(self) -> tuple[Axis, ...]:
@@ -242,7 +245,7 @@ class Problem:
                 "family": None,
                 "prior": self.family.belief.to_json(),
                 "secret": self.secret.to_json(),
-                "tolerance": self.tolerance if relative is None else relative.share,
+                "tolerance": self.closeness if relative is None else relative.share,
                 "tolerance_kind": "absolute" if relative is None else "relative",
                 "known": self.known.to_json(),
                 "distance": self.distance,

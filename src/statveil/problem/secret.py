@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -16,11 +17,31 @@ if TYPE_CHECKING:
     from statveil.problem.family import Family
     from statveil.problem.location_scale import LocationScale
     from statveil.problem.ordinal import Ordinal, Shape
+    from statveil.problem.structure import Structure
 
-__all__ = ["SECRETS", "Secret", "secret_from_json", "secret_from_text", "spellings"]
+__all__ = ["SECRETS", "Apart", "Secret", "secret_from_json", "secret_from_text", "spellings"]
 
 SECRETS: dict[str, type[Secret]] = {}
 """Every secret by its kind; filled when the files of ``problem/secrets`` are loaded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Apart:
+    """How a secret of two groups of rows moves: each group by a map of its own, and all other rows not at all.
+
+    Parameters
+    ----------
+    kind : str
+        How the column is treated.
+    in_rows : float or None
+        W1 of all rows per unit of the secret, at most; ``None`` where it depends on the shape.
+    of_logarithm : float
+        Which share of the change of the secret's logarithm each group takes.
+    """
+
+    kind: str
+    in_rows: float | None = None
+    of_logarithm: float = 1.0
 
 
 class Secret(ABC):
@@ -44,6 +65,8 @@ class Secret(ABC):
     """Whether it is a multiple of 1/n in a column of n whole numbers."""
     on_steps: ClassVar[bool] = False
     """Whether it is a value of the column, or a difference of two, so that it lies on the column's lattice."""
+    of_table: ClassVar[bool] = False
+    """Whether it is a number of the whole table, and not of a column."""
     is_share: ClassVar[bool] = False
     """Whether it is a share, which people read in per cent."""
     bounded_by_w1: ClassVar[bool] = False
@@ -103,6 +126,18 @@ class Secret(ABC):
         """How many times the mean it is, whatever the shape; ``None`` where it is something else."""
         return None
 
+    @property
+    def apart(self) -> Apart | None:
+        """For a secret of two groups of rows: how they are moved; ``None`` where all rows move alike."""
+        return None
+
+    def check_stated(self, known: Structure, *, relative: bool) -> None:  # noqa: B027  (most are moved by any map)
+        """Refuse a declaration, or a kind of tolerance, that goes with no map of this secret."""
+
+    def off_by(self, row: float, numbers: ColumnNumbers) -> float:
+        """How far it may be off in a column where every row may be off by ``row``."""
+        return abs(self.times_mean or 1.0) * row
+
     def centre(self, numbers: ColumnNumbers) -> float:
         """For a spread: the point of the column about which it is stretched."""
         return numbers.mean
@@ -151,6 +186,16 @@ class Secret(ABC):
     def text(self) -> str:
         """How people say it: ``standard deviation``, ``0.95-quantile``."""
         return self.label
+
+    @property
+    def plain(self) -> str:
+        """How people say it who know no statistics; it fits between "the" and "of the column"."""
+        return self.text
+
+    @property
+    def explained(self) -> str:
+        """What it is, for the same people: a sentence that follows a colon. Nothing where everyone knows."""
+        return ""
 
     @classmethod
     def examples(cls) -> tuple[Secret, ...]:

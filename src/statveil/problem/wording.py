@@ -51,8 +51,12 @@ def share_of(problem: Problem) -> str:
     """What a relative distortion is a share of."""
     family, what = problem.family, "W1 distance between original and release, as a share of"
     assert isinstance(family, AnyShape)
+    if family.moves == "subset":
+        return "share of the rows that is left out"
     if family.moves == "model":
         return f"change of the {problem.secret.label}, as a share of it"
+    if family.secret.apart is not None:
+        return "W1 distance between original and release of either group, as a share of the group's mean"
     if family.moves == "stretch":
         return f"{what} the rows' mean distance from their centre"
     if family.moves == "scale" and family.in_rows is None:
@@ -63,6 +67,15 @@ def share_of(problem: Problem) -> str:
 def beyond_shape(problem: Problem) -> str:
     """What a release tells of the column's shape, and what must hold of it; nothing where the shape is public."""
     model, label = problem.family.model, problem.secret.label
+    if problem.secret.apart is not None:
+        return (
+            "neither the shapes of the two groups, nor what both have in common, nor the other rows tell anything "
+            f"about the {label}"
+        )
+    if problem.secret.of_table:
+        return (
+            "what the rows hold tells nothing about how many there are (exchangeable rows, and no column counts them)"
+        )
     if model is None:
         return f"the shape of the column tells nothing about its size (its {label})"
     if model.choices == 1:

@@ -19,8 +19,8 @@ from statveil.problem.family import Family
 
 __all__ = ["KINDS", "distance", "numerical_tv", "numerical_w1", "tv", "w1"]
 
-KINDS = ("w1", "tv", "log-w1")
-"""Names of the distances; a family of logarithms has its W1 there."""
+KINDS = ("w1", "tv", "log-w1", "left-out")
+"""Names of the distances; a family of logarithms has its W1 there, a number of rows what is left out of them."""
 
 _CHUNK = 1 << 17
 _LEVELS = np.concatenate(

@@ -2,11 +2,13 @@
 
 Memoryless: the zones are the bins of the plan, every month anew; the first and the last one go on beyond the range, as
 the mechanism has it. Sticky: a release stays while the statistic is within half a bin of it, and then moves by half a
-bin until it is again, so that zones are two halves of which a move tells one.
+bin until it is again, so that zones are two halves of which a move tells one. No release moves beyond those that cover
+the ends of the range, and these go on beyond it too: an end has no edge that could tell.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -39,6 +41,8 @@ class Chain:
     _found: dict[tuple[int, int], Any] = field(default_factory=dict, repr=False)
     _shapes: dict[tuple[float, ...], Any] = field(default_factory=dict, repr=False)
     _held: dict[int, Index] = field(default_factory=dict, repr=False)
+    _like: dict[int, int] = field(default_factory=dict, repr=False)
+    _kinds: dict[tuple[Any, ...], int] = field(default_factory=dict, repr=False)
 
     def starting(self, start: Array) -> Chain:
         """The chain with this mass in the cells of the first zone."""
@@ -50,7 +54,7 @@ class Chain:
         What was not followed counts as hit, so that nothing is said too low where the two differ only beyond.
         """
         return self._moved(other, kept, turned=False) or (
-            self.drift.symmetric and not self.halves and self._moved(other, kept, turned=True)
+            self.drift.symmetric and self._moved(other, kept, turned=True)
         )
 
     def _moved(self, other: Chain, kept: tuple[int, int], *, turned: bool) -> bool:
@@ -59,8 +63,10 @@ class Chain:
         if len(one) != len(two) or not np.allclose(one, two, rtol=1e-9, atol=1e-15):
             return False
         here, there = self.edges(self.first), other.edges(other.first)
-        for away in range(kept[0], kept[1] + 1) if not self.halves else ():
-            mine, its = self.block(self.first - away if turned else self.first + away), other.block(other.first + away)
+        own = 1 if self.halves else 0
+        for away in range(kept[0], kept[1] + own + 1):
+            mine = self.blocks.get(self.first + own - away if turned else self.first + away)
+            its = other.blocks.get(other.first + away)
             if mine is None or its is None or len(mine) != len(its):
                 return False
             moved = here[-1] - mine[::-1] if turned else mine - here[0]
@@ -68,36 +74,33 @@ class Chain:
                 return False
         return True
 
-    def block(self, number: int) -> Array | None:
-        """Edges of a block; halves go on for ever in both directions."""
-        if number in self.blocks or not self.halves:
-            return self.blocks.get(number)
-        near = min(self.blocks)
-        base = self.blocks[near]
-        self.blocks[number] = base + (number - near) * (base[-1] - base[0])
-        return self.blocks[number]
-
     def edges(self, zone: int) -> Array:
         """Edges of the cells of a zone."""
-        first = self.block(zone)
-        assert first is not None
-        if not self.halves:
-            return first
-        second = self.block(zone + 1)
-        assert second is not None
-        return np.concatenate([first, second[1:]])
+        return np.concatenate([self.blocks[zone], self.blocks[zone + 1][1:]]) if self.halves else self.blocks[zone]
+
+    def _reached(self, zone: int) -> range:
+        """Blocks that may hold next month what a zone holds now."""
+        here = self.edges(zone)
+        low, high = here[0] + self.drift.ends[0], here[-1] + self.drift.ends[1]
+        down, up = zone - 1, zone + 2 if self.halves else zone + 1
+        while (found := self.blocks.get(down)) is not None and found[-1] > low:
+            down -= 1
+        while (found := self.blocks.get(up)) is not None and found[0] < high:
+            up += 1
+        return range(down + 1, up)
+
+    def like(self, zone: int) -> int:
+        """The first zone that is this one, moved, with all that it leads to: what is worked out for it holds here."""
+        if zone not in self._like:
+            here, blocks = self.edges(zone), self._reached(zone)
+            ends = [(*np.round(self.blocks[i][[0, -1]] - here[0], 9), len(self.blocks[i])) for i in blocks]
+            self._like[zone] = self._kinds.setdefault((blocks.start - zone, *ends), zone)
+        return self._like[zone]
 
     def moves(self, zone: int) -> Iterator[tuple[int, Any]]:
         """Zones of the next month, with the chance of each of their cells for each cell of this zone."""
-        here = self.edges(zone)
-        low, high = here[0] + self.drift.ends[0], here[-1] + self.drift.ends[1]
         own = zone + 1 if self.halves else zone
-        down, up = zone - 1, own + 1
-        while (found := self.block(down)) is not None and found[-1] > low:
-            down -= 1
-        while (found := self.block(up)) is not None and found[0] < high:
-            up += 1
-        for number in range(down + 1, up):
+        for number in self._reached(zone):
             if zone <= number <= own:
                 if number == zone:
                     yield zone, self.matrix(zone, zone)
@@ -115,7 +118,7 @@ class Chain:
         if shape not in self._shapes:
             chance = self.drift.between(here, there)
             if self.halves and new != zone:
-                half = len(there) // 2
+                half = len(self.blocks[new]) - 1
                 chance[:, :half] = 0.0 if new > zone else chance[:, :half]
                 chance[:, half:] = 0.0 if new < zone else chance[:, half:]
             few = len(here) > _DENSE and np.count_nonzero(chance) < _THIN * chance.size
@@ -149,7 +152,17 @@ def memoryless(edges: Array, first: int, *, drift: Drift, window: float, size: f
     return Chain(drift=drift, window=window, size=size, halves=False, blocks=blocks, first=first)
 
 
-def sticky(low: float, half: float, *, drift: Drift, window: float, size: float) -> Chain:
-    """Zones of two halves, the first one from ``low`` on."""
-    blocks = {0: _cut(low, low + half, size)}
+def sticky(
+    low: float, half: float, ends: tuple[float, float], *, drift: Drift, window: float, size: float, room: float
+) -> Chain:
+    """Zones of two halves, one of them from ``low`` on; the outermost ones cover the ends of the range.
+
+    ``room``: how far they reach beyond it; whoever leaves it counts as hit.
+    """
+    hair = 1e-9 * half
+    down = max(0, math.ceil((low - ends[0] - hair) / half))
+    up = max(0, math.ceil((ends[1] - low - 2 * half - hair) / half))
+    cuts = low + half * np.arange(-down, up + 3)
+    cuts[0], cuts[-1] = min(cuts[0], ends[0] - room), max(cuts[-1], ends[1] + room)
+    blocks = {i - down: _cut(cuts[i], cuts[i + 1], size) for i in range(len(cuts) - 1)}
     return Chain(drift=drift, window=window, size=size, halves=True, blocks=blocks, first=0)

@@ -12,7 +12,8 @@ from numpy.random import Generator
 from statveil.numeric import Array
 from statveil.theory.drift import Drift
 from statveil.theory.drift_chain import Chain, memoryless, sticky
-from statveil.theory.drift_risk import Months, all_histories, drawn_histories
+from statveil.theory.drift_paths import drawn_histories
+from statveil.theory.drift_risk import Months, all_histories
 
 __all__ = ["Line", "Monthly", "drifting", "predictable"]
 
@@ -55,6 +56,8 @@ class Monthly:
     neglected: float = 0.0
     """What was added for cells and for histories that were not followed."""
     histories: int = 0
+    mean: tuple[float, ...] = ()
+    """Of drawn paths with all releases, without the interval around it; empty where nothing is drawn."""
 
 
 def predictable(line: Line, trend: float, months: int, best: Callable[[Array], float]) -> Monthly:
@@ -83,7 +86,7 @@ def drifting(
     ``quick`` takes larger cells: for comparing bins, never for a reported risk.
     """
     size = line.window / 20 if quick else _size(line, drift, months)
-    cap = _simple(line, drift, months, ends=half is not None)
+    cap = _simple(line, drift, months)
     if drift.neglected(size, months, 0.0) > _TOO_MUCH:  # a drift far below the tolerance: cells say nothing
         return Monthly(online=_least(cap, cap), later=_least(cap[-1:].repeat(months), cap[-1:]), kind="upper bound")
     if months <= _FOLLOWED:
@@ -111,17 +114,17 @@ def _size(line: Line, drift: Drift, months: int) -> float:
     return float(np.clip(wanted, line.window / _FINEST, line.window / _COARSEST))
 
 
-def _simple(line: Line, drift: Drift, months: int, *, ends: bool) -> Array:
+def _simple(line: Line, drift: Drift, months: int) -> Array:
     """Hits without a switch, and every switch: no value of any month is denser than the densest first one.
 
-    ``ends``: whether a release changes at the ends of the range too, as a sticky one does.
+    Nothing changes at the ends of the range, and a sticky release changes first where a bin ends, or later.
     """
     lengths = np.diff(line.edges)
     still = line.densest * float(np.minimum(lengths, line.window).sum() + 2 * line.window)
     still -= line.densest * float(min(lengths[0], line.window) + min(lengths[-1], line.window))
     if len(lengths) == 1:
         still = line.densest * line.window
-    switch = line.densest * (len(lengths) + (1 if ends else -1)) * drift.mean_size
+    switch = line.densest * (len(lengths) - 1) * drift.mean_size
     return np.array([still + t * switch for t in range(months)]) + months * drift.cut
 
 
@@ -142,7 +145,9 @@ def _chains(line: Line, drift: Drift, months: int, half: float | None, size: flo
         if half is None:
             chain = memoryless(line.edges, i, drift=drift, window=line.window, size=size, room=room)
         else:
-            chain = sticky(0.5 * (low + high) - half, half, drift=drift, window=line.window, size=size)
+            ends = float(line.edges[0]), float(line.edges[-1])
+            centre = 0.5 * (low + high)
+            chain = sticky(centre - half, half, ends, drift=drift, window=line.window, size=size, room=room)
         at = np.clip(chain.edges(chain.first), low, high)
         found.append(chain.starting(np.maximum(np.diff(np.asarray(line.below(at), dtype=np.float64)), 0.0)))
     return found
@@ -172,19 +177,17 @@ def _simulated(
 ) -> Monthly:
     """The mean along drawn paths, at the upper end of an interval that holds for any law on 0 to 1."""
     chains = [chain for chain in _chains(line, drift, months, half, size) if chain.start.sum() > 0]
-    share = np.array([chain.start.sum() for chain in chains])
-    number = rng.multinomial(paths, share / share.sum())
-    drawn = [drawn_histories(chain, months, int(n), rng) for chain, n in zip(chains, number, strict=True) if n]
+    drawn = drawn_histories(chains, months, paths, rng)
     first = _uneven(line, size)
     added = np.array([drift.neglected(size, t, first) for t in range(1, months + 1)])
-    online = _upper(np.concatenate([each.online for each in drawn], axis=1), months)
-    later = _upper(np.concatenate([each.later for each in drawn], axis=1), months)
+    online, later = _upper(drawn.online, months), _upper(drawn.later, months)
     return Monthly(
         online=_least(online + added, cap),
         later=_least(later + added[-1], np.full(months, cap[-1])),
         kind="simulated",
         neglected=float(added[-1]),
         histories=paths,
+        mean=tuple(drawn.later.mean(axis=1).tolist()),
     )
 
 

@@ -138,12 +138,11 @@ def limit_on_distortion(problem: Problem, gamma: float, risk: float) -> float:
     if problem.also:
         return max(limit_on_distortion(one, _gamma(one), risk) for one in problem.each)
     family = problem.family
-    if isinstance(family, AnyShape) and family.widened:
+    if isinstance(family, AnyShape) and family.widened and family.closeness is not None and not family.log:
         # the window of a share is shortest at the lowest value: k - 1 of them from there on
-        assert family.closeness is not None
         windows = max(0, tolerant_ceil(1 / risk) - 1) * 2 * math.atanh(family.closeness.share)
         return gamma * family.belief.low * math.expm1(windows) * (1 - 1e-12)
-    return problem.measure.bound(least_distortion(gamma, problem.tolerance, risk))
+    return problem.measure.bound(least_distortion(gamma, family.narrow(problem.tolerance), risk))
 
 
 def limit_on_risk(problem: Problem, gamma: float, distance: float) -> float:
@@ -151,11 +150,10 @@ def limit_on_risk(problem: Problem, gamma: float, distance: float) -> float:
     if problem.also:
         return max(limit_on_risk(one, _gamma(one), distance) for one in problem.each)
     family = problem.family
-    if isinstance(family, AnyShape) and family.widened:
-        assert family.closeness is not None
+    if isinstance(family, AnyShape) and family.widened and family.closeness is not None and not family.log:
         span = math.log1p(distance / (gamma * family.belief.low))
         return 1 / max(1, tolerant_ceil(span / (2 * math.atanh(family.closeness.share))))
-    return least_risk(gamma, problem.tolerance, distance)
+    return least_risk(gamma, family.narrow(problem.tolerance), distance)
 
 
 def least_distortion(gamma: float, tolerance: float, risk: float) -> float:

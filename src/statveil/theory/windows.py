@@ -37,13 +37,14 @@ class Windows:
     peaks: tuple[tuple[float, float], ...]
     """Parameter and mass of the windows that beat their neighbours on both sides."""
 
-    def cost(self, i: int, j: int) -> float:
-        """Mass of the best window inside the bin (i, j)."""
-        if i >= self.first_narrow[j]:
-            return float(self.below[j] - self.below[i])
-        low, high = self.grid[i], self.start[j]
-        inner = [mass for at, mass in self.peaks if low < at < high]
-        return float(max(self.after[i], self.before[j], *inner, 0.0))
+    def costs(self) -> Array:
+        """Mass of the best window inside each bin between neighbouring edges."""
+        low, high = self.grid[:-1], self.start[1:]
+        narrow = np.arange(len(low)) >= self.first_narrow[1:]
+        inner = np.maximum(np.maximum(self.after[:-1], self.before[1:]), 0.0)
+        for at, mass in self.peaks:
+            inner = np.where((low < at) & (at < high), np.maximum(inner, mass), inner)
+        return np.where(narrow, np.diff(self.below), inner)
 
 
 def windows(

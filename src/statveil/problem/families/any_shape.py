@@ -72,13 +72,7 @@ class AnyShape(LocationScale):
         closeness: Relative | None = None,
         model: Model | None = None,
     ) -> None:
-        if secret.per_shift is None:
-            portable = {kind: cls.examples()[0] for kind, cls in SECRETS.items() if cls.portable}
-            known = sorted(kind for kind, example in portable.items() if example.per_shift is not None)
-            raise ProblemError(
-                f"without a family the secret must follow a shift of the rows whatever their shape, and "
-                f"{secret.label!r} does not say how. Allowed: {', '.join(known)}; or state a family."
-            )
+        self._check_follows(secret)
         self.secret, self.belief, self.log, self.about, self.closeness = secret, belief, log, about, closeness
         self.inside, self.between, self.model = inside, between, model
         self.widened = closeness is not None and not log  # steps are equal in the unit of the column alone
@@ -90,15 +84,28 @@ class AnyShape(LocationScale):
         self.loc_form: Form = {self.parameter: 1.0}  # type: ignore[misc]
         self.shift: Form = {self.parameter: 1.0} if self.moves == "shift" else {}  # type: ignore[misc]
 
+    def _check_follows(self, secret: Secret) -> None:
+        """Refuse a secret that does not follow a shift of the rows."""
+        if secret.per_shift is None and secret.apart is None:
+            portable = {kind: cls.examples()[0] for kind, cls in SECRETS.items() if cls.portable}
+            known = sorted(kind for kind, one in portable.items() if one.per_shift is not None or one.apart is not None)
+            raise ProblemError(
+                f"without a family the secret must follow a shift of the rows whatever their shape, and "
+                f"{secret.label!r} does not say how. Allowed: {', '.join(known)}; or state a family."
+            )
+
     # --- what is known of the orbit -----------------------------------------------------------
     @property
     def moves(self) -> str:
         """How rows are moved: ``shift``, ``scale`` about a point that stays, and so on.
 
-        ``stretch`` about the own centre, ``odds`` between bounds, ``model`` where they are redrawn.
+        ``stretch`` about the own centre, ``odds`` between bounds, ``model`` where they are redrawn; for a secret of two
+        groups as it says itself.
         """
         if self.model is not None:
             return "model"
+        if self.secret.apart is not None:
+            return self.secret.apart.kind
         if self.between is not None:
             return "odds"
         if self.about is not None:
@@ -136,6 +143,8 @@ class AnyShape(LocationScale):
         """W1 per unit of the secret, where it does not depend on the shape; an upper bound for a spread."""
         if self.model is not None:  # what is stated is how far the statistic moves, per row
             return 1 / (self.secret.times_mean or self.secret.per_shift or 1.0)
+        if self.secret.apart is not None:
+            return self.secret.apart.in_rows
         # where all rows move the same way W1 is the change of the mean
         if self.secret.times_mean is not None and not self.inside:
             return 1 / self.secret.times_mean
@@ -158,12 +167,15 @@ class AnyShape(LocationScale):
             absolute = None if rows is None else rows * max(ends)
             return Measure(
                 log=True,
-                middle=self._in_the_middle,
+                middle=self._in_the_middle and self.secret.apart is None,
                 absolute=absolute,
                 relative=max(factors),
                 kind="relative",
                 least=min(factors),
+                part=1.0 if self.secret.apart is None else self.secret.apart.of_logarithm,
             )
+        if self.secret.apart is not None:
+            return Measure(absolute=1.0)
         if own:
             return Measure(relative=1 / (rows * least) if rows and least else None)
         return Measure(absolute=rows, relative=1 / near, kind="relative", least=1 / far)
@@ -172,12 +184,14 @@ class AnyShape(LocationScale):
         """By how much at most a release with this distortion changes the secret, in its own unit."""
         inner = self.measure.of_plan(stated)
         if self.log:
-            share = math.expm1(inner) if self._in_the_middle else math.tanh(inner)
+            share = math.tanh(inner) if self._shrinks else math.expm1(inner)
             return share * max(abs(self.belief.low), abs(self.belief.high))
         return inner / float(self.z_distance(1.0, 0.0))
 
     def largest_factor(self, stated: float) -> float:
         """By how much at most the rows are stretched about what stays by a release with this distortion."""
+        if self.secret.apart is not None:
+            return 1 + stated if self.log else 1.0
         if self.moves not in ("scale", "stretch"):
             return 1.0
         if not self.log:
@@ -191,7 +205,21 @@ class AnyShape(LocationScale):
 
         For a half-length d of the logarithms it is 1 / cosh d, as the harmonic mean 2AB / (A + B) of the ends says.
         """
-        return 1 / math.cosh(self.measure.of_plan(stated)) if self.log and not self._in_the_middle else 1.0
+        return 1 / math.cosh(self.measure.of_plan(stated)) if self._shrinks else 1.0
+
+    def rows_shrunk(self, stated: float) -> float:
+        """The factor of all rows of two groups beside the one that moves them apart, so that none moves by more.
+
+        With x the share of a group in the largest change of the logarithm, a group at either end of its class would
+        move by e^x - 1 in one direction and by 1 - e^-x in the other; times 1 / cosh x both are tanh x, the least that
+        can be. Everyone can work it out from the plan, so it tells nothing.
+        """
+        return 1 / math.cosh(self.measure.part * self.measure.of_plan(stated)) if self.log else 1.0
+
+    @property
+    def _shrinks(self) -> bool:
+        """Whether the secret is released below the middle of its class."""
+        return self.log and not self._in_the_middle
 
     def unshrunk(self, params: Mapping[str, ArrayLike], stated: float) -> Mapping[str, ArrayLike]:
         if not self.log:
@@ -201,10 +229,13 @@ class AnyShape(LocationScale):
 
     @property
     def _in_the_middle(self) -> bool:
-        """Whether a release must not leave its class: it could pass the bound about which the column is scaled."""
+        """Whether a release must not leave its class: it could pass the bound about which the column is scaled.
+
+        Nor does that of two groups: what is shrunk there are the rows.
+        """
         if self.model is not None:
             return bool(self.model.known.fixed_points)
-        return bool(self.about) or self.between is not None
+        return bool(self.about) or self.between is not None or self.secret.apart is not None
 
     def tolerated(self, tolerance: float | Relative) -> float:
         """A tolerance in the unit of the parameter, rounded up."""

@@ -118,6 +118,10 @@ class Elicited(Axis):
     def _z(self, x: ArrayLike) -> NDArray[np.float64]:
         return (self._to(np.clip(np.asarray(x, dtype=np.float64), self.low, self.high)) - self._centre) / self._spread
 
+    @property
+    def believed(self) -> str:
+        return f"between {self.a:,.12g} and {self.b:,.12g}, of which they are {100 * self.sure:.6g} % sure"
+
     def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
         at = np.asarray(x, dtype=np.float64)
         inside = (at >= self.low) & (at <= self.high)

@@ -27,6 +27,10 @@ class Flat(Axis):
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
 
+    @property
+    def believed(self) -> str:
+        return f"between {self.low:,.12g} and {self.high:,.12g}, with every value as likely as any other"
+
     def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
         at = np.asarray(x, dtype=np.float64)
         return np.where((at >= self.low) & (at <= self.high), 1 / self.width, 0.0)

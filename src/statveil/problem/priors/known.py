@@ -27,6 +27,10 @@ class Known(Axis):
         object.__setattr__(self, "low", self.value)
         object.__setattr__(self, "high", self.value)
 
+    @property
+    def believed(self) -> str:
+        return f"at {self.value:,.12g}, which is public"
+
     def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
         """1 at the value: the density relative to a unit mass there."""
         return np.where(np.asarray(x, dtype=np.float64) == self.value, 1.0, 0.0)

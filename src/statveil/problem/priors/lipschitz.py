@@ -71,6 +71,10 @@ class Lipschitz(Axis):
             return Tabulated([self.low, self.high], [start, self.peak])
         return Tabulated([self.low, bend, self.high], [start, start, self.peak])
 
+    @property
+    def believed(self) -> str:
+        return f"between {self.low:,.12g} and {self.high:,.12g}; how likely each value is, stays almost open"
+
     def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
         return self.steepest.pdf(x)
 

@@ -57,6 +57,10 @@ class LogSlope(Axis):
         """Integral of e^(-slope y) over the range, y counted in logarithms from the upper end."""
         return self._length if not self.slope else -math.expm1(-self.slope * self._length) / self.slope
 
+    @property
+    def believed(self) -> str:
+        return f"between {self.low:,.12g} and {self.high:,.12g}; how likely each value is, stays almost open"
+
     def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
         at = np.asarray(x, dtype=np.float64)
         inside = (at >= self.low) & (at <= self.high)

@@ -49,6 +49,10 @@ class LogUniform(Axis):
     def _length(self) -> float:
         return math.log(self.high) - math.log(self.low)
 
+    @property
+    def believed(self) -> str:
+        return f"between {self.low:,.12g} and {self.high:,.12g}, with every factor as likely as any other"
+
     def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
         at = np.asarray(x, dtype=np.float64)
         inside = (at >= self.low) & (at <= self.high)

@@ -44,6 +44,10 @@ class _Extreme(Secret):
     def linear(self, family: LocationScale) -> tuple[float, float]:
         return 1.0, float(family.z_quantile(self.level))
 
+    @property
+    def plain(self) -> str:
+        return self.doc.removeprefix("the ")
+
 
 @dataclass(frozen=True)
 class Maximum(_Extreme):

@@ -66,6 +66,14 @@ class Fraction(Secret):
     def text(self) -> str:
         return f"share of {self.category}"
 
+    @property
+    def plain(self) -> str:
+        return f"share of {self.category!r}"
+
+    @property
+    def explained(self) -> str:
+        return "how many of all rows hold it"
+
     @classmethod
     def examples(cls) -> tuple[Secret, ...]:
         return cls(0), cls(1)

@@ -49,3 +49,11 @@ class Iqr(Secret):
     @property
     def text(self) -> str:
         return "distance between the quartiles"
+
+    @property
+    def plain(self) -> str:
+        return "middle spread"
+
+    @property
+    def explained(self) -> str:
+        return "the middle half of the rows spans this much"

@@ -47,3 +47,7 @@ class Mean(Secret):
 
     def shape(self, family: Ordinal) -> Shape:
         return family.mean_shape()
+
+    @property
+    def plain(self) -> str:
+        return "average"

@@ -45,3 +45,7 @@ class Median(Secret):
 
     def linear(self, family: LocationScale) -> tuple[float, float]:
         return 1.0, float(family.z_quantile(0.5))
+
+    @property
+    def explained(self) -> str:
+        return "half of the rows lie below it, half above"

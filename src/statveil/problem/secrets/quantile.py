@@ -81,6 +81,14 @@ class Quantile(Secret):
     def text(self) -> str:
         return f"{self.alpha:g}-quantile"
 
+    @property
+    def plain(self) -> str:
+        return f"{100 * self.alpha:.6g} % mark"
+
+    @property
+    def explained(self) -> str:
+        return f"{100 * self.alpha:.6g} % of the rows lie at or below it"
+
     @classmethod
     def examples(cls) -> tuple[Secret, ...]:
         return cls(0.95), cls(0.1), cls(0.5)

@@ -46,3 +46,11 @@ class Std(Secret):
     @property
     def text(self) -> str:
         return "standard deviation"
+
+    @property
+    def plain(self) -> str:
+        return "spread"
+
+    @property
+    def explained(self) -> str:
+        return "how far the rows usually lie from their average (the standard deviation)"

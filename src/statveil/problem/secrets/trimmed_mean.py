@@ -76,6 +76,14 @@ class TrimmedMean(Secret):
     def text(self) -> str:
         return f"mean without {self.share:.3g} of the rows at each end"
 
+    @property
+    def plain(self) -> str:
+        return "trimmed average"
+
+    @property
+    def explained(self) -> str:
+        return f"the average without {100 * self.share:.3g} % of the rows at each end"
+
     @classmethod
     def examples(cls) -> tuple[Secret, ...]:
         return (cls(0.1),)

@@ -11,7 +11,7 @@ import numpy as np
 from statveil.planning import Plan
 from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.location_scale import LocationScale
-from statveil.tables.blocks import Array
+from statveil.tables.blocks import Array, all_finite
 from statveil.tables.maps.blur import blurred
 from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap
@@ -20,6 +20,7 @@ from statveil.tables.maps.keyed import uniform_of
 __all__ = ["Affine", "Quiet", "largest_factor", "largest_secret", "prepare", "smeared"]
 
 _MOVED, _STRETCHED = 49, 36  # significant bits that are released of 53
+_BEYOND = np.uint64(2**29 - 1)  # bits of a float that a 32-bit one does not have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +48,13 @@ class Quiet:
 
     def __call__(self, values: Array) -> Array:
         """The rounded values (Veltkamp's splitting, then the grid; both exact in IEEE arithmetic on any engine)."""
-        split = values * (2.0 ** (53 - self.bits) + 1.0)
-        short = split - values
-        np.subtract(split, short, out=short)  # in place from here on: fresh memory costs more than the arithmetic
+        return self.within(values.copy())
+
+    def within(self, short: Array) -> Array:
+        """The same in place: fresh memory costs more than the arithmetic."""
+        split = short * (2.0 ** (53 - self.bits) + 1.0)
+        np.subtract(split, short, out=short)
+        np.subtract(split, short, out=short)
         if self.grain:
             short *= 1 / self.grain  # a power of two
             short += 0.5
@@ -68,6 +73,8 @@ def smeared(values: Array, seed: int, *, fixed: float | None) -> Array:
     of one value stay copies, or the distance of two copies would tell how wide their cell is after the map. The fixed
     point of a scaling stays where it is, and nothing crosses it.
     """
+    if not np.any(values.view(np.uint64) & _BEYOND == 0):
+        return values  # as a rule: none ends in as many zeros as a 32-bit float
     with np.errstate(over="ignore", invalid="ignore"):
         short = values.astype(np.float32)
         exact = short == values
@@ -98,10 +105,9 @@ class Affine(ColumnMap):
         with np.errstate(over="ignore", invalid="ignore"):
             moved = start - self.pivot
             moved *= self.factor
-            moved = self.quiet(moved)
+            moved = self.quiet.within(moved)
             moved += self.target
-        finite = np.isfinite(values)
-        return moved if finite.all() else np.where(finite, moved, values)
+        return moved if all_finite(values) else np.where(np.isfinite(values), moved, values)
 
     def _spread(self, values: Array, seed: int) -> Array:
         if not self.blur:

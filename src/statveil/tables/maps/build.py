@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from statveil.planning import Applied, Plan
+from statveil.problem.column_numbers import TwoGroups
 from statveil.tables.blocks import Blocks
 from statveil.tables.estimate import anchor_of
+from statveil.tables.groups import GroupRows
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.maps.sampling import Counts
 
@@ -38,6 +40,8 @@ class Job:
         The point about which a spread is stretched where none is known.
     counts : array, optional
         Rows of each category as they were counted: a column that has others by now is refused.
+    groups, measured_groups : GroupRows, TwoGroups, optional
+        The rows of the two groups that the secret compares, and what was measured of them.
     """
 
     plan: Plan
@@ -50,6 +54,8 @@ class Job:
     seed: int
     centre: float = 0.0
     counts: Counts | None = None
+    groups: GroupRows | None = None
+    measured_groups: TwoGroups | None = None
 
     @property
     def released(self) -> dict[str, float]:

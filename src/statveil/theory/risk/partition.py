@@ -36,7 +36,8 @@ def partition_risk(
         bins = np.arange(len(edges) - 1)
         return touched_risk(secret, axis, edges, (bins, bins, np.ones(len(bins))), window, quick=quick)[0]
     turns = np.array(secret.turns)
-    straddling = np.array([np.any((low < turns) & (turns < high)) for low, high in pairwise(edges)])
+    # turning points below an edge, and up to it: those between two edges lie inside the bin
+    straddling = np.searchsorted(turns, edges[1:], side="left") > np.searchsorted(turns, edges[:-1], side="right")
     parts: list[float] = []
     for i in np.flatnonzero(straddling):
         cost = contiguous_cost if contiguous else bin_cost
@@ -57,5 +58,5 @@ def _monotone_costs(secret: Curve, axis: Axis, edges: NDArray[np.float64], windo
         found = windows(
             curve(secret.value, float(part[0]), float(part[-1]), turns=[]), axis.cdf, part, window, axis.landmarks
         )
-        costs += [found.cost(i, i + 1) for i in range(len(part) - 1)]
+        costs += found.costs().tolist()
     return costs

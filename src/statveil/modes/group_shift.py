@@ -1,0 +1,26 @@
+"""One number is added to the rows of one group, and another to those of a second."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from statveil.modes.mode import BLUR
+from statveil.modes.two_groups import TwoGroupsMode
+from statveil.problem.problem import Problem
+
+__all__ = ["GroupShiftMode"]
+
+
+class GroupShiftMode(TwoGroupsMode):
+    """x + a in one group and x + b in the other, x as it is elsewhere; the mean of both together stays."""
+
+    name: ClassVar[str] = "group-shift"
+    says: ClassVar[str] = "add one number to the rows of one group and another to those of the other"
+    alone: ClassVar[str] = "shift"
+    kept: ClassVar[str] = (
+        "Each of the two groups was shifted by one number, and all differences within it are the original's; so is the "
+        "mean of both groups together."
+    )
+
+    def slack(self, problem: Problem, rows: int, largest: float) -> float:
+        return BLUR * largest
