@@ -229,18 +229,24 @@ class _Kept:
     gaps: bool
     rows: int
     read: dict[str, _Reading] = field(default_factory=dict)
+    owns: dict[str, Array] = field(default_factory=dict)
+    """Columns that were looked at themselves: the same arrays stand for them beside others."""
     turn: Any = field(default_factory=threading.Lock)
 
     def alongside(self, seen: Seen) -> Alongside:
         """The sample of one column; what the others say is read once for all columns."""
         number = np.concatenate([part[0] for part in self.parts])
+        values = np.concatenate([_numbers(part[2][seen.own]) for part in self.parts])
         with self.turn:
             for name in seen:
                 if name not in self.read:
                     parts = [part[2][name] for part in self.parts]
                     hidden = any(opaque(one.dtype) for one in parts)
                     self.read[name] = _Reading.of(name, joined(parts), hidden=hidden, stride=self.stride)
-        values = np.concatenate([_numbers(part[2][seen.own]) for part in self.parts])
+                    _as_one(self.read[name].numbers, name, self.owns.get(name))
+            if seen.own in self.read:
+                values = _as_one({seen.own: values}, seen.own, self.read[seen.own].numbers.get(seen.own))
+            self.owns[seen.own] = frozen(values)
         read = {name: self.read[name] for name in seen}
         return Alongside._made(values, number, read, whole=self.stride == 1 and self.gaps)
 
@@ -286,6 +292,13 @@ class Seen(dict[str, pl.Series]):
         """``kept`` and ``cells`` are of all columns up to these rows; only whoever asks for them has them made."""
         super().__init__(columns)
         self.own, self.kept, self.cells = own, kept, cells
+
+
+def _as_one(numbers: dict[str, Array], name: str, other: Array | None) -> Array:
+    """The column, as the other array where that is the same: what is known of the one is known of both."""
+    if other is not None and np.array_equal(numbers[name], other):
+        numbers[name] = other
+    return numbers[name]
 
 
 def _numbers(column: pl.Series) -> Array:

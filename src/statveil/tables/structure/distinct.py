@@ -22,6 +22,7 @@ __all__ = [
     "counted",
     "distinct",
     "distinct_memo",
+    "finite_part",
     "frozen",
     "in_order",
     "known_in_both",
@@ -113,6 +114,12 @@ def known_in_both(
     """The rows that both columns have; themselves where these are all, so that what is kept of them serves again."""
     known = np.isfinite(values) & np.isfinite(column)
     return (values, column) if known.all() else (values[known], column[known])
+
+
+def finite_part(column: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The rows with a number; the column itself where these are all, so that what is kept of it serves again."""
+    known = np.isfinite(column)
+    return column if known.all() else column[known]
 
 
 def mid_ranks(column: NDArray[Any]) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ moved at most; two columns may make it by any function, smooth as a surface; a f
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import product
+from itertools import islice, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,7 +117,13 @@ def _factors(values: Array, rates: Mapping[str, Array], columns: Mapping[str, Ar
     A quotient would not show it where rates come near 0. The product, and the column itself, must explain nearly all
     that the rate alone leaves, or any two columns in proportion would do.
     """
-    for rate, name in product(list(rates)[:_PAIRED], list(columns)[:_PAIRED]):
+    some = dict(islice(columns.items(), _PAIRED))
+    unlikely: dict[str, set[str]] = {}
+    for rate, name in product(list(rates)[:_PAIRED], some):
+        if rate not in unlikely:
+            unlikely[rate] = _left_alone(values, rates[rate], some)
+        if name in unlikely[rate]:
+            continue
         y, z = rates[rate], columns[name]
         good = np.isfinite(values) & np.isfinite(y) & np.isfinite(z)
         if rate == name or np.count_nonzero(good) < _LEAST_ROWS:
@@ -127,6 +133,26 @@ def _factors(values: Array, rates: Mapping[str, Array], columns: Mapping[str, Ar
         alone, both = (_left_by(z, np.column_stack(parts)) for parts in ((ones, y), (ones, y, x, x * y)))
         if alone > _EXPLAINED and both <= _FACTOR * alone:
             yield rate, name
+
+
+def _left_alone(values: Array, rate: Array, columns: Mapping[str, Array]) -> set[str]:
+    """Columns of which a rate, the column and their product leave so much that no closer look can change it.
+
+    All at once, on one basis of the three; the rate alone leaves no more than everything. What is not complete, or
+    cannot be told from rounding errors, is left to the closer look.
+    """
+    complete = {name: column for name, column in columns.items() if np.isfinite(column).all()}
+    if not complete or not (np.isfinite(values).all() and np.isfinite(rate).all()):
+        return set()
+    with np.errstate(all="ignore"):
+        basis = np.column_stack((rate, values, values * rate))
+        basis -= basis.mean(axis=0)
+        basis = np.linalg.qr(basis / np.maximum(np.abs(basis).max(axis=0), 1e-300))[0]
+        table = np.column_stack(list(complete.values()))
+        table -= table.mean(axis=0)
+        whole = np.sum(table**2, axis=0)
+        left = 1 - np.sum((basis.T @ table) ** 2, axis=0) / whole
+    return {name for name, much in zip(complete, left, strict=True) if 2 * _FACTOR < much <= 1.0}
 
 
 def _left_by(column: Array, parts: Array) -> float:

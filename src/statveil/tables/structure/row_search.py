@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from statveil.tables.blocks import Array
+from statveil.tables.structure.apart import FINE, shifted, surely_apart
 from statveil.tables.structure.distinct import distinct, known_in_both, sorted_by_engine
 
 __all__ = ["holds_values"]
@@ -12,7 +13,6 @@ __all__ = ["holds_values"]
 _LEAST_ROWS = 10
 _EQUAL = 3  # rows with one difference or quotient to all digits: among continuous values no accident
 _DISTINCT = 0.95
-_FINE = 1e-10  # of the spread: differences nearer than that are one
 _LAGS = (1, 2, 3)
 _NEAR = 20  # places about a difference that it is compared with
 _USUAL = 0.05  # share of the rows that make a value a usual one
@@ -42,9 +42,10 @@ def holds_values(values: Array, column: Array) -> bool:
         return True
     if len(distinct(x).places) < _DISTINCT * len(x):
         return False
-    pairs = [(values, column)]
-    pairs += [pair for lag in _LAGS for pair in ((values[:-lag], column[lag:]), (values[lag:], column[:-lag]))]
-    return any(_share_one(*pair) for pair in pairs)
+    shifts = (0, *(shift for lag in _LAGS for shift in (lag, -lag)))
+    return any(
+        not surely_apart(values, column, shift) and _share_one(*shifted(values, column, shift)) for shift in shifts
+    )
 
 
 def _equal_on_lattice(x: Array, y: Array) -> bool:
@@ -102,7 +103,7 @@ def _share(x: Array, y: Array, rows: int, *, ratio: bool) -> bool:
     if len(rest) < _LEAST_ROWS or not _may_share(rest, rows):
         return False
     rest = np.sort(rest)
-    return bool(np.any(rest[rows - 1 :] <= rest[: 1 - rows] + _FINE))
+    return bool(np.any(rest[rows - 1 :] <= rest[: 1 - rows] + FINE))
 
 
 def _may_share(rest: Array, rows: int) -> bool:
@@ -111,7 +112,7 @@ def _may_share(rest: Array, rows: int) -> bool:
     if not 1e-200 < width < 1e200:
         return True
     scale = (2**32 - 2) / width
-    window = _FINE + 2 * float(np.spacing(max(abs(low), abs(low + width))))  # as far as a sum of two may be rounded
+    window = FINE + 2 * float(np.spacing(max(abs(low), abs(low + width))))  # as far as a sum of two may be rounded
     cells = sorted_by_engine(((rest - low) * scale).astype(np.uint32))
     # two more than the window holds: one for either end
     return bool(np.any(cells[rows - 1 :] - cells[: 1 - rows] <= window * scale + 2))

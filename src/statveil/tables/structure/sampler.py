@@ -36,12 +36,15 @@ class Sampler:
         self._most, self._all = 2 * keep, keep
         self._shift = 0  # rows are kept whose hash is below 2**32 >> shift
         self._values: list[Array] = []
-        self._hashes: list[NDArray[np.uint32]] = []
+        self._hashes: list[NDArray[np.uint32] | None] = []  # None where all rows of a stripe are kept
         self._held = 0
         self._starts: list[int] = []
 
     def add(self, values: Array, start: int) -> None:
-        """Take the rows ``start``, ``start + 1``, ...; those that are not finite are ignored."""
+        """Take the rows ``start``, ``start + 1``, ...; those that are not finite are ignored.
+
+        The array is kept as it is while all rows are, and must not be written to.
+        """
         for at in range(0, len(values), _STRIPE):
             self._take(values[at : at + _STRIPE], start + at)
 
@@ -51,33 +54,45 @@ class Sampler:
         if not self._values:
             return np.zeros(0)
         order = np.argsort(np.asarray(self._starts), kind="stable")
-        values = np.concatenate([self._values[i] for i in order])
-        if len(values) <= self._all:
-            return values
+        if self._held <= self._all:
+            return np.concatenate([self._values[i] for i in order])
         # Between one and two times KEEP: one more halving, on a copy, so that later rows still find their place.
-        hashes = np.concatenate([self._hashes[i] for i in order])
-        return np.asarray(values[hashes < np.uint32(2**31 >> self._shift)])
+        limit = np.uint32(2**31 >> self._shift)
+        return np.concatenate([self._values[i][self._hashed(i) < limit] for i in order])
+
+    def _hashed(self, number: int) -> NDArray[np.uint32]:
+        """The hashes of a stripe's rows that are kept."""
+        held = self._hashes[number]
+        return _hashes(self._starts[number], len(self._values[number])) if held is None else held
 
     def _take(self, values: Array, start: int) -> None:
-        # Row numbers above 2**32 wrap round, which is harmless: the hash only has to be fixed for a row.
-        hashes = _HASHES[: len(values)] + np.uint32(start * _GOLDEN & 0xFFFFFFFF)
+        kept: NDArray[np.uint32] | None
         if self._shift:
+            hashes = _hashes(start, len(values))
             where = np.flatnonzero(hashes < np.uint32(2**32 >> self._shift))
-            where = where[np.isfinite(values[where])]
+            values, kept = values[where], hashes[where]
         else:
-            where = np.flatnonzero(np.isfinite(values))
-        if len(where):
-            self._values.append(values[where])
-            self._hashes.append(hashes[where])
+            kept = None
+        if not (finite := np.isfinite(values)).all():
+            values, kept = values[finite], (_hashes(start, len(values)) if kept is None else kept)[finite]
+        if len(values):
+            self._values.append(values)
+            self._hashes.append(kept)
             self._starts.append(start)
-            self._held += len(where)
+            self._held += len(values)
         while self._held > self._most:
             self._halve()
 
     def _halve(self) -> None:
         self._shift += 1
         limit = np.uint32(2**32 >> self._shift)
-        for i, hashes in enumerate(self._hashes):
-            below = hashes < limit
+        for i in range(len(self._values)):
+            hashes = self._hashed(i)
+            below = np.flatnonzero(hashes < limit)
             self._values[i], self._hashes[i] = self._values[i][below], hashes[below]
         self._held = sum(len(values) for values in self._values)
+
+
+def _hashes(start: int, rows: int) -> NDArray[np.uint32]:
+    # Row numbers above 2**32 wrap round, which is harmless: the hash only has to be fixed for a row.
+    return _HASHES[:rows] + np.uint32(start * _GOLDEN & 0xFFFFFFFF)

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from statveil.tables.blocks import Array
+from statveil.tables.structure.aggregate_search import find_aggregates, find_shares
 from statveil.tables.structure.alongside import SIZES, Alongside, Gathering, Seen
 from statveil.tables.structure.cell_search import Cells
 from statveil.tables.structure.copy_search import find_changes, find_ties
@@ -17,11 +18,13 @@ from statveil.tables.structure.filter_search import Neighbours
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import Beside
 from statveil.tables.structure.lattice_search import find_lattice
+from statveil.tables.structure.limit_search import find_limits
 from statveil.tables.structure.link_search import find_links
 from statveil.tables.structure.multiple_search import multiples
 from statveil.tables.structure.partner_search import find_partners
 from statveil.tables.structure.period_search import Periods
 from statveil.tables.structure.row_search import holds_values
+from statveil.tables.structure.running_search import counts_along, find_running
 from statveil.tables.structure.text_forms import digests
 from statveil.tables.structure.within_search import (
     constant_totals,
@@ -89,8 +92,9 @@ class Copies:
         if told:
             says = (
                 f"other columns tell its values ({_listed(told)}): a copy in another form or with errors, in some rows "
-                "or a row further on, a flag or label for a range of values, averages or totals of groups or of the "
-                "rows around, a running total, shares within groups, codes for the values, a function that turns or "
+                "or a row further on, a flag or label for a range of values, or for a limit that another column says, "
+                "averages, totals, shares, spreads or other numbers of groups or of the rows around, a running total "
+                "or count, shares within groups, codes for the values, a function that turns or "
                 "repeats itself, an index that makes them of round amounts, or several that make a sum, product or "
                 "hypotenuse. They stay as they are, and show how far the column moves; drop them, or, in a "
                 "specification, derive them from the released column or link them to it."
@@ -172,6 +176,23 @@ def _told(sample: Alongside) -> Iterator[tuple[str, ...]]:
     plain = {name: column for name, column in sample.numbers.items() if not name.endswith(SIZES)}
     told = frozenset((*known, *(name for tie in ties for name in tie.columns)))
     yield from find_partners(sample.values, plain, sample.labels, known=told)
+    told |= frozenset(name for link in links for name in link.columns[:1])
+    beside = sample.breaks if len(around.values) == len(sample.values) else None
+    plain = {name: _finite(column) for name, column in plain.items()}
+    free = {name: _finite(column) for name, column in around.numbers.items() if name in plain and name not in told}
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # numbers near the end of what a float can hold
+        found = [
+            *find_limits(sample.values, plain, sample.labels, known=told, breaks=beside),
+            *find_running(_finite(around.values), free, around.labels, around.breaks),
+        ]
+        if sample.whole:  # of a part of the rows, what is said of a group would be wrong
+            found += find_aggregates(sample.values, plain, sample.labels, known=told)
+    yield from found
+
+
+def _finite(column: Array) -> Array:
+    """The column with infinite values left out as missing ones are."""
+    return np.where(np.isfinite(column), column, np.nan)
 
 
 def _periodic(sample: Alongside, known: set[str]) -> Iterator[str]:
@@ -232,5 +253,10 @@ def _neighbours(sample: Alongside) -> Iterator[str]:
         values = np.where(np.isfinite(around.values), (around.values == category).astype(np.float64), np.nan)
         rows = Neighbours(values, around.breaks, whole=sample.whole)
         for name, column in columns.items():
-            if np.isfinite(column).any() and rows.find(name, column) is not None:
+            if not np.isfinite(column).any():
+                continue
+            if rows.find(name, column) is not None or counts_along(values, column, around.breaks):
                 yield repr(name.split("\0")[0])
+    if sample.whole:
+        plain = {name: column for name, column in sample.numbers.items() if not name.endswith(SIZES)}
+        yield from map(_said, find_shares(sample.values, plain, sample.labels))

@@ -1,0 +1,88 @@
+"""Quick looks that rule out most pairs of columns: they never rule out what the closer look finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from statveil.tables.structure.apart import FINE, shifted, surely_apart
+from statveil.tables.structure.copy_search import _surely_less
+from statveil.tables.structure.distinct import frozen
+from statveil.tables.structure.partner_search import _FACTOR, _left_alone, _left_by
+
+SHIFTS = (0, 1, 2, 3, -1, -2, -3)
+
+
+def nearest(x, y, *, ratio):
+    """What the nearest three differences, or logarithms of quotients, reach over."""
+    with np.errstate(all="ignore"):
+        rest = np.sort(np.log(np.abs(y / x)) if ratio else (y - x) / np.std(x))
+    rest = rest[np.isfinite(rest)]
+    return float(np.min(rest[2:] - rest[:-2]))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_rows_that_share_a_difference_or_quotient_are_never_ruled_out(seed):
+    rng = np.random.default_rng([3, seed])
+    x, y = rng.gamma(2.0, 50.0, 4_000), rng.normal(100 * (seed % 3 - 1), 12, 4_000)
+    assert all(surely_apart(frozen(x.copy()), frozen(y.copy()), shift) for shift in SHIFTS)
+    shift, rows = SHIFTS[seed % 7], rng.choice(np.arange(10, 3_900), 3, replace=False)
+    y[rows + shift] = x[rows] * 1.7 if seed % 2 else x[rows] + 3
+    y[rows + shift] *= 1 + rng.choice([0.0, 1e-13, 1e-12], 3)
+    one, two = frozen(x), frozen(y)
+    for here in SHIFTS:
+        near = [nearest(*shifted(one, two, here), ratio=ratio) for ratio in (False, True)]
+        # asked in one order, then known in the other
+        assert not (min(near) <= FINE and surely_apart(one, two, here))
+        near = [nearest(*shifted(two, one, -here), ratio=ratio) for ratio in (False, True)]
+        assert not (min(near) <= FINE and surely_apart(two, one, -here))
+    assert not surely_apart(one, two, shift)
+
+
+def test_gaps_zeros_and_arrays_that_may_change_are_left_to_the_closer_look():
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=500), rng.normal(size=500)
+    assert not surely_apart(x, frozen(y.copy()), 0)
+    for odd in (np.nan, np.inf, 0.0):
+        assert not surely_apart(frozen(x.copy()), frozen(np.where(np.arange(500) == 7, odd, y)), 0)
+    assert not surely_apart(frozen(np.ones(500)), frozen(np.full(500, 2.0)), 0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_products_with_a_rate_are_never_ruled_out(seed):
+    rng = np.random.default_rng([4, seed])
+    x, y = rng.gamma(4, 20, 600), rng.normal(0.2, 0.1, 600)
+    far = 1e9 if seed % 3 == 2 else 0.0  # a rate that is nearly a constant beside its size
+    exact = far + x * y
+    columns = {
+        **{f"off{k}": exact + 10.0**-k * np.std(exact) * rng.normal(size=600) for k in range(4)},
+        "free": rng.normal(size=600),
+        "rate": 3 * y + 1,
+        "same": x + 1e-9 * rng.normal(size=600),
+        "gap": np.where(rng.random(600) < 0.1, np.nan, exact),
+        "constant": np.full(600, 5.0),
+    }
+    rate = y + far
+    ruled_out = _left_alone(x, rate, columns)
+    ones = np.ones(600)
+    for name in ruled_out:
+        alone, both = (_left_by(columns[name], np.column_stack(p)) for p in ((ones, rate), (ones, rate, x, x * rate)))
+        assert both > _FACTOR * alone
+    assert "free" in ruled_out
+    assert not ruled_out & {"off2", "off3", "gap", "constant"}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_sums_of_columns_are_never_ruled_out(seed):
+    rng = np.random.default_rng([5, seed])
+    table = rng.normal(size=(900, 6))
+    if seed % 2:
+        table[:, 5] = table[:, 0] + 10.0 ** -rng.integers(2, 12) * rng.normal(size=900)
+    table = (table - table.mean(axis=0)) / table.std(axis=0)
+    assert _surely_less(table[:, :5], rng.normal(size=900), 0.99)
+    for noise in (1.0, 0.2, 0.1, 0.05, 0.0):
+        wanted = table @ rng.normal(size=6) + noise * rng.normal(size=900)
+        wanted -= wanted.mean()
+        weights, *_ = np.linalg.lstsq(table, wanted, rcond=None)
+        told = 1 - np.sum((wanted - table @ weights) ** 2) / np.sum(wanted**2)
+        assert not (told >= 0.99 and _surely_less(table, wanted, 0.99))
