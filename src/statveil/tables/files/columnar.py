@@ -18,11 +18,11 @@ from statveil.errors import FileError
 from statveil.tables.blocks import BLOCK, in_blocks
 from statveil.tables.changes import Changes, Labels
 from statveil.tables.files.failures import cannot_read, cannot_write
-from statveil.tables.files.table_file import TableFile
+from statveil.tables.files.table_file import Watch, WatchedFile
 from statveil.tables.released import changed_frame, fresh_columns, read_rows, released_schema
 from statveil.tables.released_type import DIGITS
 from statveil.tables.series import ColumnType, column_type
-from statveil.tables.shuffling import Keys, keys_of, shuffled_frames
+from statveil.tables.shuffling import First, Keys, first_of, keys_of, shuffled_frames
 from statveil.tables.source import CATEGORIES, Progress, Rows
 
 __all__ = ["ColumnarFile", "ColumnarParts"]
@@ -32,7 +32,7 @@ _ENGINE_FAILURES = (PolarsError, PanicException, OSError)
 _FILE = "the files of the folder"
 
 
-class ColumnarParts(TableFile):
+class ColumnarParts(WatchedFile):
     """One or more files of typed columns that together are one table.
 
     Blocks are those of the concatenation: a block may begin in one file and end in the next.
@@ -64,14 +64,18 @@ class ColumnarParts(TableFile):
         self, columns: Mapping[str, Labels], *, progress: Progress | None = None
     ) -> Iterator[tuple[Rows, Mapping[str, pl.Series]]]:
         self._check(columns)
-        several = len(self._parts()) > 1
         for part, batch in self._batches(None):
-            others = {one.name: one for one in batch.get_columns() if one.name not in columns}
-            if several:  # which file a row lies in is known as well
-                others[_FILE] = pl.Series(np.full(len(batch), part))
-            yield _rows(batch, columns), others
+            yield self._beside(part, batch, columns)
             if progress:
                 progress(len(batch))
+
+    def _beside(
+        self, part: int, batch: pl.DataFrame, columns: Mapping[str, Labels]
+    ) -> tuple[Rows, Mapping[str, pl.Series]]:
+        others = {one.name: one for one in batch.get_columns() if one.name not in columns}
+        if len(self._parts()) > 1:  # which file a row lies in is known as well
+            others[_FILE] = pl.Series(np.full(len(batch), part))
+        return _rows(batch, columns), others
 
     def beside_some(
         self, columns: Mapping[str, Labels], others: Collection[str]
@@ -81,12 +85,24 @@ class ColumnarParts(TableFile):
             yield _rows(batch, columns), {name: batch.get_column(name) for name in others if name not in columns}
 
     def write(
-        self, target: Path, changes: Changes, *, shuffle: int | None = None, progress: Progress | None = None
+        self,
+        target: Path,
+        changes: Changes,
+        *,
+        shuffle: int | None = None,
+        progress: Progress | None = None,
+        watch: Watch | None = None,
     ) -> None:
         self._check(changes.labels)
 
+        def batches() -> Iterator[tuple[int, pl.DataFrame]]:
+            for part, batch in self._batches(None):
+                if watch:
+                    watch(*self._beside(part, batch, changes.labels))
+                yield part, batch
+
         def released() -> Generator[tuple[int, pl.DataFrame, Keys | None], None, None]:
-            for index, pieces in enumerate(map(_merged, in_blocks(self._batches(None)))):
+            for index, pieces in enumerate(map(_merged, in_blocks(batches()))):
                 fresh = fresh_columns([_Columns(batch) for _, batch in pieces], changes, index)
                 rows = sum(len(batch) for _, batch in pieces)
                 keys = None if shuffle is None else keys_of(shuffle, index, rows)
@@ -104,12 +120,13 @@ class ColumnarParts(TableFile):
 
         parts, targets = self._parts(), self._targets(target)
         frames = released()
+        first = None if shuffle is None else first_of(shuffle, self.rows or 0, changes.keep)
         try:
             by_part = groupby(frames, key=lambda piece: piece[0])
             following = next(by_part, None)
             for number, (part, path) in enumerate(zip(parts, targets, strict=True)):
                 if following is not None and following[0] == number:
-                    rows = _in_order(((frame, keys) for _, frame, keys in following[1]), part.rows or 0)
+                    rows = _in_order(((frame, keys) for _, frame, keys in following[1]), part.rows or 0, first)
                     part._sink_rows(rows, path, changes)
                     following = next(by_part, None)
                 else:  # a file without rows keeps its place and its columns
@@ -118,8 +135,11 @@ class ColumnarParts(TableFile):
             with suppress(ValueError):  # a thread of the engine may still be in it after an error
                 frames.close()
 
+    def pieces(self, column: str) -> Iterator[pl.Series]:
+        return (batch.to_series() for _, batch in self._batches([column]))
+
     def column(self, name: str) -> pl.Series:
-        return pl.concat([batch.to_series() for _, batch in self._batches([name])])
+        return pl.concat(list(self.pieces(name)))
 
     def _check(self, columns: Mapping[str, Labels]) -> None:
         """An error unless the columns are there and of a usable kind."""
@@ -242,13 +262,15 @@ def _rows(batch: pl.DataFrame, columns: Mapping[str, Labels]) -> Rows:
     return {name: read_rows(batch.get_column(name), labels) for name, labels in columns.items()}
 
 
-def _in_order(frames: Iterator[tuple[pl.DataFrame, Keys | None]], rows: int) -> Iterator[pl.DataFrame]:
-    """The frames as they come, or, where their rows have keys, in the order of the keys."""
+def _in_order(
+    frames: Iterator[tuple[pl.DataFrame, Keys | None]], rows: int, part: First | None
+) -> Iterator[pl.DataFrame]:
+    """The frames as they come, or, where their rows have keys, in the order of the keys, or the first of them."""
     first = next(frames, None)
     if first is None or first[1] is None:
         return (frame for frame, _ in chain([] if first is None else [first], frames))
     keyed = ((frame, keys) for frame, keys in chain([first], frames) if keys is not None)
-    return shuffled_frames(keyed, rows=rows)
+    return shuffled_frames(keyed, rows=rows, first=part)
 
 
 def _merged(pieces: list[tuple[int, pl.DataFrame]]) -> list[tuple[int, pl.DataFrame]]:

@@ -29,11 +29,13 @@ from statveil.tables.files.csv_numbers import (
     refuse_beyond_exact,
 )
 from statveil.tables.files.csv_records import Records, in_blocks, read_records
+from statveil.tables.files.csv_ways import Ways
 from statveil.tables.files.csv_writing import Writing, joined, joined_records, shuffled_records
 from statveil.tables.files.failures import cannot_read, cannot_write
 from statveil.tables.files.table_file import TableFile
 from statveil.tables.files.unpacking import unpacked
 from statveil.tables.series import ColumnType, codes_of
+from statveil.tables.shuffling import first_of
 from statveil.tables.source import Progress, Rows
 
 __all__ = ["CsvFile"]
@@ -42,7 +44,7 @@ _GUESS_BYTES = 1 << 18
 
 
 class CsvFile(TableFile):
-    """A CSV or TSV file. All bytes but those of the column's own fields are written back as they were read."""
+    """A CSV or TSV file. Other fields are written back as they were read, but for those written in several ways."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
     alike: ClassVar[bool] = False
@@ -59,6 +61,7 @@ class CsvFile(TableFile):
         self.separator = self._header.separator
         self._forms: dict[str, Form] = {}
         self._quoted: dict[str, bool] = {}
+        self._ways: Ways | None = None
 
     # --- what the columns hold ------------------------------------------------------------------
     def type_of(self, column: str) -> ColumnType:
@@ -116,8 +119,11 @@ class CsvFile(TableFile):
         self._quoted |= needless
         return {name: self._quoted[name] for name in columns}
 
+    def pieces(self, column: str) -> Iterator[pl.Series]:
+        return (contents(records.fields()) for records in self._records([self.position(column)]))
+
     def column(self, name: str) -> pl.Series:
-        parts = [contents(records.fields()) for records in self._records([self.position(name)])]
+        parts = list(self.pieces(name))
         return pl.concat(parts).alias(name) if parts else pl.Series(name, [], dtype=pl.String)
 
     def numeric_columns(self) -> list[str]:
@@ -166,7 +172,9 @@ class CsvFile(TableFile):
         names = [self.names[place] for place in others]
         often = Counter(names)
         keys = [f"{name} ({place})" if often[name] > 1 else name for place, name in enumerate(names)]
+        ways = Ways(self.separator)
         for records in self._records([*own, *others]):
+            ways.see(records, {place: records.fields(number) for number, place in enumerate(others, len(own))})
             rows = {
                 name: self.values(contents(records.fields(number)), name, done, labels)
                 for number, (name, labels) in enumerate(columns.items())
@@ -175,7 +183,7 @@ class CsvFile(TableFile):
             done += len(records)
             if progress:
                 progress(len(records))
-        self.rows = done
+        self.rows, self._ways = done, ways
 
     def values(self, text: pl.Series, column: str, done: int, labels: Labels) -> Array:
         """The rows as a map sees them."""
@@ -205,6 +213,16 @@ class CsvFile(TableFile):
                 positions=positions,
             )
 
+    def _written_in(self) -> Ways:
+        """How the cells are written, of columns that were looked at beside the hidden ones, or else of all."""
+        if self._ways is None:
+            places = range(len(self.names))
+            ways = Ways(self.separator)
+            for records in self._records([*places]):
+                ways.see(records, {place: records.fields(place) for place in places})
+            self._ways = ways
+        return self._ways
+
     @contextmanager
     def _opened(self) -> Iterator[BinaryIO]:
         """The file's content; what fails in reading it is a sentence."""
@@ -220,10 +238,14 @@ class CsvFile(TableFile):
     def write(
         self, target: Path, changes: Changes, *, shuffle: int | None = None, progress: Progress | None = None
     ) -> None:
-        writing = Writing(self, changes)
+        writing = Writing(self, changes, self._written_in())
         blocks = writing.blocks(self._records(writing.places), progress)
         header = writing.header(self._header.raw)
-        out = joined_records(blocks) if shuffle is None else shuffled_records(blocks, self.rows or 0, header, shuffle)
+        if shuffle is None:
+            out = joined_records(blocks, writing.line_end(self._header.raw))
+        else:
+            first = first_of(shuffle, self.rows or 0, changes.keep)
+            out = shuffled_records(blocks, self.rows or 0, header, shuffle, first)
         try:
             with target.open("wb") as file:
                 out = chain([header], out)

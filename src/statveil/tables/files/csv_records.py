@@ -85,7 +85,7 @@ class Records:
         return b"".join(out)
 
     def lines(self, edits: Sequence[Edit], line_end: bytes) -> list[bytes]:
-        """Each edited record by itself, without blank lines before it; the last one gets the line end it lacks."""
+        """Each edited record by itself, without blank lines before it and with one and the same line end."""
         raw, out, before = self.raw, [], 0
         places = iter(_by_record(edits))
         for stop in self.stops.tolist():
@@ -95,8 +95,8 @@ class Records:
                 parts.append(raw[before:start] if parts else raw[before:start].lstrip(b"\r\n"))
                 parts.append(field)
                 before = end
-            tail = raw[before:stop]
-            out.append(b"".join([*parts, tail if tail.endswith(b"\n") else tail + line_end]))
+            tail = raw[before:stop] if parts else raw[before:stop].lstrip(b"\r\n")
+            out.append(b"".join([*parts, tail.removesuffix(b"\n").removesuffix(b"\r"), line_end]))
             before = stop
         return out
 
@@ -110,6 +110,8 @@ class Records:
 
 def _by_record(edits: Sequence[Edit]) -> Iterable[tuple[int, int, bytes]]:
     """All edits of the first record, then those of the next one, and so on."""
+    if not edits:
+        return ()
     if len(edits) == 1:
         return zip(edits[0].starts.tolist(), edits[0].ends.tolist(), edits[0].fresh, strict=True)
     starts = np.stack([edit.starts for edit in edits], axis=1).ravel().tolist()

@@ -1,4 +1,7 @@
-"""A CSV file with some fields of its records changed, left out or added; every other byte is written as it was read."""
+"""A CSV file with some fields of its records changed, left out or added; every other byte is written as it was read.
+
+But for cells and lines that are written in several ways (:mod:`statveil.tables.files.csv_ways`).
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,10 @@ from statveil.tables.files.csv_numbers import (
     typed_fields,
 )
 from statveil.tables.files.csv_records import Edit, Records, in_blocks, read_records
+from statveil.tables.files.csv_ways import Ways, in_one_way
 from statveil.tables.rounding_digits import rounded
 from statveil.tables.series import ColumnType
-from statveil.tables.shuffling import Keys, keys_of, shuffled_frames
+from statveil.tables.shuffling import First, Keys, keys_of, shuffled_frames
 from statveil.tables.source import Progress
 
 __all__ = ["Writing", "joined", "joined_records", "shuffled_records"]
@@ -52,16 +56,20 @@ class Writing:
     column, or what the new value needs. A row that kept the quotes of the value it left would tell that value.
     """
 
-    def __init__(self, table: Table, changes: Changes) -> None:
-        self._table, self._changes = table, changes
+    def __init__(self, table: Table, changes: Changes, ways: Ways) -> None:
+        self._table, self._changes, self._ways = table, changes, ways
         known = [*changes.replaced, *(name for name in changes.derived if name in table.names)]
         self._new = [name for name in changes.derived if name not in table.names]
         self._dropped = {table.position(name) for name in changes.dropped}
         kept = [place for place in range(len(table.names)) if place not in self._dropped]
         self._first = kept[0]
         last = len(table.names) - 1
+        changed = {table.position(name) for name in known}
+        self._several = ways.several - self._dropped - changed
         self.places = sorted(
-            {table.position(name) for name in (*known, *changes.read)}
+            changed
+            | {table.position(name) for name in changes.read}
+            | self._several
             | self._dropped
             | ({last} if self._new else set())
         )
@@ -87,10 +95,14 @@ class Writing:
             columns=len(self._table.names),
             positions=self.places,
         )
-        fresh = {
+        fresh: dict[str | int, list[bytes]] = {
             name: [in_quotes(name.encode()) if needs_quotes(name, separator) else name.encode()] for name in self._new
         }
         return bom + line.edited(self._edits(line, fresh, slice(0, 1)))
+
+    def line_end(self, raw: bytes) -> bytes | None:
+        """How all lines end where they do so in several ways: as the header, of which these are the bytes."""
+        return None if not self._ways.several_line_ends else b"\r\n" if raw.endswith(b"\r\n") else b"\n"
 
     def blocks(self, records: Iterator[Records], progress: Progress | None) -> Iterator[Block]:
         """Block by block, the records and what changes in them."""
@@ -109,9 +121,12 @@ class Writing:
                 progress(size)
         self._table.rows = done
 
-    def _texts(self, pieces: Sequence[Records], index: int, done: int) -> dict[str, list[bytes]]:
-        """The fresh text of every changed column in one block."""
-        texts: dict[str, list[bytes]] = {}
+    def _texts(self, pieces: Sequence[Records], index: int, done: int) -> dict[str | int, list[bytes]]:
+        """The fresh text of every changed column in one block, by name; of one that stays by its place."""
+        texts: dict[str | int, list[bytes]] = {
+            place: in_one_way(joined(pieces, self.places.index(place)), self._table.separator)
+            for place in self._several
+        }
         released: dict[str, pl.Series] = {}
         for name, change in self._changes.replaced.items():
             fields = joined(pieces, self._number[name])
@@ -137,9 +152,10 @@ class Writing:
         whole = change.column_map.whole
         return _fresh_numbers(values, rounded(fresh, change.round_digits), self._forms[name], name, whole=whole)
 
-    def _edits(self, piece: Records, texts: Mapping[str, list[bytes]], rows: slice) -> list[Edit]:
+    def _edits(self, piece: Records, texts: Mapping[str | int, list[bytes]], rows: slice) -> list[Edit]:
         """What changes in the records, from the left to the right."""
-        names = {self.places[number]: name for name, number in self._number.items() if name in texts}
+        names: dict[int, str | int] = {place: place for place in self._several if place in texts}
+        names |= {self.places[number]: name for name, number in self._number.items() if name in texts}
         edits = []
         for number, place in enumerate(self.places):
             start, end = piece.starts[number], piece.ends[number]
@@ -161,13 +177,17 @@ def joined(pieces: Sequence[Records], number: int) -> list[bytes]:
     return [field for piece in pieces for field in piece.fields(number)]
 
 
-def joined_records(blocks: Iterator[Block]) -> Iterator[bytes]:
-    """The bytes of the file: whatever is not changed stays as it was."""
-    return (piece.edited(edits) for block in blocks for piece, edits in block)
+def joined_records(blocks: Iterator[Block], line_end: bytes | None = None) -> Iterator[bytes]:
+    """The bytes of the file: whatever is not changed stays as it was, but for line ends where one is given."""
+    if line_end is None:
+        return (piece.edited(edits) for block in blocks for piece, edits in block)
+    return (line for block in blocks for piece, edits in block for line in piece.lines(edits, line_end))
 
 
-def shuffled_records(blocks: Iterator[Block], rows: int, header: bytes, seed: int) -> Iterator[bytes]:
-    """The records in the order of the secret seed."""
+def shuffled_records(
+    blocks: Iterator[Block], rows: int, header: bytes, seed: int, first: First | None = None
+) -> Iterator[bytes]:
+    """The records in the order of the secret seed, or the first of them."""
     line_end = b"\r\n" if header.endswith(b"\r\n") else b"\n"
 
     def keyed() -> Iterator[tuple[pl.DataFrame, Keys]]:
@@ -177,7 +197,7 @@ def shuffled_records(blocks: Iterator[Block], rows: int, header: bytes, seed: in
                 frame = pl.DataFrame({"record": lines}, schema={"record": pl.Binary})
                 yield frame, keys_of(seed, index, len(lines))
 
-    for frame in shuffled_frames(keyed(), rows=rows):
+    for frame in shuffled_frames(keyed(), rows=rows, first=first):
         yield b"".join(frame.to_series().to_list())
 
 

@@ -22,6 +22,7 @@ from statveil.tables.changes import Changes, Labels, Replacement
 from statveil.tables.files.excel_limits import check_workbook
 from statveil.tables.files.excel_values import (
     ExcelForm,
+    Formats,
     as_text,
     categories,
     numbers,
@@ -76,6 +77,7 @@ class ExcelFile(TableFile):
             self.notes.append(
                 f"only the first of {sheets} sheets is read and written; the others are not carried over."
             )
+        self._formats: Formats | None = None
         self._formulas = _has_formulas(path)
         if self._formulas:
             self.notes.append("formulas are written as the values they last had, and as nothing where none is stored.")
@@ -151,7 +153,11 @@ class ExcelFile(TableFile):
     ) -> Iterator[tuple[Rows, Mapping[str, pl.Series]]]:
         self._check(columns)
         places, done, often = {self.position(name) for name in columns}, 0, Counter(self.names)
+        formats = Formats()
         for block in self._blocks_of_rows():
+            for place in range(len(self.names)):
+                if place not in places:
+                    formats.see(place, (row[place] for row in block))
             others = {
                 name if often[name] == 1 else f"{name} ({place})": as_text([row[place] for row in block])
                 for place, name in enumerate(self.names)
@@ -161,7 +167,17 @@ class ExcelFile(TableFile):
             done += len(block)
             if progress:
                 progress(len(block))
-        self.rows = done
+        self.rows, self._formats = done, formats
+
+    def _formats_of_cells(self) -> Formats:
+        """How the cells are shown, of columns that were looked at beside the hidden ones, or else of all."""
+        if self._formats is None:
+            formats = Formats()
+            for block in self._blocks_of_rows():
+                for place in range(len(self.names)):
+                    formats.see(place, (row[place] for row in block))
+            self._formats = formats
+        return self._formats
 
     def _check(self, columns: Mapping[str, Labels]) -> None:
         """An error unless the columns can be read as asked."""
@@ -257,7 +273,7 @@ class ExcelFile(TableFile):
         rows = self._released(changes, kept, new, progress)
         if shuffle is not None:  # a sheet has a million rows at most, so they fit into memory
             listed = list(rows)
-            rows = (listed[row] for row in shuffled_order(shuffle, len(listed)).tolist())
+            rows = (listed[row] for row in shuffled_order(shuffle, len(listed))[: changes.keep].tolist())
         book = _openpyxl().Workbook(write_only=True)
         sheet = book.create_sheet(self._title)
         try:
@@ -280,13 +296,13 @@ class ExcelFile(TableFile):
         """Rows as the original cells, the values to write and their formats; no cell where a value is not its own."""
         here = [name for name in changes.derived if name not in new]
         shown = {name: self.form_of(name).number_format for name in (*changes.replaced, *here)}
-        done = 0
+        done, formats = 0, self._formats_of_cells()
         for index, block in enumerate(self._blocks_of_rows()):
             columns: dict[int, list[_Written]] = {}
             for name, change in changes.replaced.items():
                 cells = [row[self.position(name)] for row in block]
                 columns[self.position(name)] = [
-                    (None if touched else cell, value, shown[name])
+                    (None, value, shown[name]) if touched or cell is None else (cell, value, str(cell.number_format))
                     for cell, (touched, value) in zip(cells, self._fresh(cells, name, change, index, done), strict=True)
                 ]
             released = {name: self._read(name, block, columns) for name in changes.read}
@@ -297,7 +313,7 @@ class ExcelFile(TableFile):
                 own = [
                     columns[place][number]
                     if place in columns
-                    else (row[place], None if row[place] is None else row[place].value, "General")
+                    else (row[place], None if row[place] is None else row[place].value, formats.of(place, row[place]))
                     for place in kept
                 ]
                 yield [*own, *((None, made[name][number], "General") for name in new)]

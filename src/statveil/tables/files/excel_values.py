@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time, timedelta
@@ -18,6 +19,7 @@ from statveil.tables.blocks import Array
 
 __all__ = [
     "ExcelForm",
+    "Formats",
     "as_text",
     "categories",
     "numbers",
@@ -99,6 +101,29 @@ class ExcelForm:
             self.dates = self.dates or isinstance(value, (date, time, timedelta))
 
 
+class Formats:
+    """How the cells of columns that stay are shown: values of one kind alike.
+
+    A row's own format may tell another column's value.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[int, type], Counter[str]] = {}
+
+    def see(self, place: int, cells: Iterable[Any]) -> None:
+        """Take in more cells of a column."""
+        for cell in cells:
+            if not _missing(cell):
+                self._seen.setdefault((place, type(cell.value)), Counter())[str(cell.number_format)] += 1
+
+    def of(self, place: int, cell: Any) -> str:
+        """The format of a cell: that of most cells of its kind, the first by name of several."""
+        if cell is None:
+            return "General"
+        seen = self._seen.get((place, type(cell.value)))
+        return str(cell.number_format) if seen is None else min(seen, key=lambda name: (-seen[name], name))
+
+
 def numbers(cells: Sequence[Any]) -> tuple[Array, int | None]:
     """The numbers, NaN where missing, and where the first cell stands that is neither."""
     values = np.full(len(cells), math.nan)
@@ -156,7 +181,7 @@ def _new_cell() -> Any:
 
 
 def written_cell(sheet: Any, original: Any, value: Any, number_format: str) -> Any:
-    """A cell of the new sheet: as the original, or, where there is none, by the value and the column's format alone."""
+    """A cell of the new sheet in the given format; the original, where there is one, says whether it is an error."""
     if value is None:
         return None
     cell = _new_cell()(sheet, value=value)
@@ -167,7 +192,6 @@ def written_cell(sheet: Any, original: Any, value: Any, number_format: str) -> A
         # openpyxl writes 16 digits of a float, which is one too few; as text it is written as it stands
         cell.value = repr(value)
         cell.data_type = "n"
-    shown = number_format if original is None else original.number_format
-    if shown != cell.number_format:
-        cell.number_format = shown
+    if number_format != cell.number_format:
+        cell.number_format = number_format
     return cell

@@ -24,6 +24,10 @@ class ParquetFolder(ColumnarParts):
     """
 
     suffixes: ClassVar[tuple[str, ...]] = ()
+    only_whole: ClassVar[str] = (
+        "a row of a folder stays in its file, and the sizes of files that were filled one after the other tell how "
+        "many rows there are; write all rows into one file first."
+    )
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from statveil.tables.changes import Changes
-from statveil.tables.source import Progress, Source
+import polars as pl
 
-__all__ = ["FORMATS", "TableFile"]
+from statveil.tables.changes import Changes
+from statveil.tables.source import Progress, Rows, Source
+
+__all__ = ["FORMATS", "TableFile", "Watch", "WatchedFile"]
 
 FORMATS: dict[str, type[TableFile]] = {}
 """Every format by suffix; filled when the files of ``tables/files`` are loaded."""
+
+Watch = Callable[[Rows, Mapping[str, pl.Series]], None]
+"""Sees rows on their way past: the columns that are replaced as maps see them, and all others."""
 
 
 class TableFile(Source):
@@ -65,3 +71,19 @@ class TableFile(Source):
         progress : callable, optional
             Called with the number of rows of each block.
         """
+
+
+class WatchedFile(TableFile):
+    """A file that shows the rows it reads while it is written, so that nobody has to read all columns once more."""
+
+    @abstractmethod
+    def write(
+        self,
+        target: Path,
+        changes: Changes,
+        *,
+        shuffle: int | None = None,
+        progress: Progress | None = None,
+        watch: Watch | None = None,
+    ) -> None:
+        """The same; ``watch`` is called with what :meth:`beside` gives of the columns that are replaced."""

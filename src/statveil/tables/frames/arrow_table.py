@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -90,6 +91,21 @@ def _any_series(column: Any) -> pl.Series:
         return pl.Series([repr(value) for value in column.to_pylist()])
 
 
+def emptied_array(column: Any) -> Any:
+    """The same column with nothing in the bytes under its empty cells (:mod:`statveil.tables.empty_cells`)."""
+    import pyarrow as pa
+
+    if pa.types.is_nested(column.type):
+        parquet, buffer = importlib.import_module("pyarrow.parquet"), pa.BufferOutputStream()
+        parquet.write_table(pa.table({"x": column}), buffer, compression="none", write_statistics=False)
+        return parquet.read_table(pa.BufferReader(buffer.getvalue())).column(0).cast(column.type)
+    if not column.null_count:
+        return column
+    there = np.asarray(column.is_valid())
+    places = pa.array(np.maximum(np.cumsum(there) - 1, 0), mask=~there)
+    return column.drop_null().take(places)
+
+
 def _bare(table: Any) -> Any:
     """A table without metadata, neither of its schema nor of any field, at whatever depth."""
     import pyarrow as pa
@@ -147,6 +163,16 @@ class ArrowTable(Frame):
     def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
         return native.take(order)
 
+    def pruned(self, native: Any) -> Any:
+        import pyarrow as pa
+
+        for place, field in enumerate(native.schema):
+            if pa.types.is_dictionary(field.type):  # it lists the values of all rows
+                plain = native.column(place).cast(field.type.value_type).combine_chunks()
+                fresh = plain.dictionary_encode().cast(pa.dictionary(field.type.index_type, field.type.value_type))
+                native = native.set_column(place, field.with_type(fresh.type), fresh)
+        return native
+
     def with_columns(self, fresh: Mapping[Any, pl.Series], dropped: Collection[Any]) -> Any:
         table, names = self.native, self.native.column_names
         for name, released in fresh.items():
@@ -161,4 +187,8 @@ class ArrowTable(Frame):
             else:
                 column = released.to_arrow()
             table = table.set_column(place, field.with_type(column.type).remove_metadata(), column)
-        return _bare(table.drop_columns([*dropped]))
+        table = table.drop_columns([*dropped])
+        for place, name in enumerate(table.column_names):
+            if name not in fresh:
+                table = table.set_column(place, table.schema.field(place), emptied_array(table.column(place)))
+        return _bare(table)

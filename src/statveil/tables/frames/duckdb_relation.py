@@ -24,6 +24,7 @@ class DuckDBRelation(Frame):
     """
 
     what: ClassVar[str] = "a DuckDB relation"
+    only_whole: ClassVar[str] = "a relation runs again where it is used; fetch it first, with .pl(), .df() or .arrow()."
 
     @classmethod
     def takes(cls, native: Any) -> bool:

@@ -140,6 +140,15 @@ class Frame(Source):
             yield rows, {name: other.slice(start, size) for name, other in others.items()}
             start += size
 
+    def whole(self, *, progress: Progress | None = None) -> Iterator[Mapping[str, pl.Series]]:
+        columns = self.others(())
+        self.rows = max((len(one) for one in columns.values()), default=0)
+        for start in range(0, self.rows, BLOCK):
+            part = {name: one.slice(start, BLOCK) for name, one in columns.items()}
+            yield part
+            if progress:
+                progress(min(BLOCK, self.rows - start))
+
     def released(self, changes: Changes, *, shuffle: int | None = None) -> Any:
         """The object with the changes made block by block, its rows shuffled where a seed is given."""
         self.labels = changes.labels
@@ -156,4 +165,13 @@ class Frame(Source):
             own = (*changes.replaced, *changes.derived)
             fresh = {name: pl.Series(str(name), [], dtype=types[name]) for name in own}
         table = self.with_columns(fresh, changes.dropped)
-        return table if shuffle is None else self.taken(table, shuffled_order(shuffle, rows))
+        if shuffle is None:
+            return table
+        order = shuffled_order(shuffle, rows)
+        return (
+            self.taken(table, order) if changes.keep is None else self.pruned(self.taken(table, order[: changes.keep]))
+        )
+
+    def pruned(self, native: Any) -> Any:
+        """The object without what is left of rows that it does not have, such as categories that none of it has."""
+        return native

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
-from statveil.tables.frames.arrow_table import from_arrow, to_arrow
+from statveil.tables.frames.arrow_table import emptied_array, from_arrow, to_arrow
 from statveil.tables.frames.frame import Frame, is_a
 from statveil.tables.frames.plain import ListFrame
 from statveil.tables.released_type import listed_categories
@@ -61,7 +61,7 @@ class PandasSeries(Frame):
     def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
         rows = native.iloc[order]
         if _numbered(native.index):  # numbers of the rows, which would tell the old order
-            rows = rows.set_axis(native.index, axis=0)
+            rows = rows.set_axis(native.index[: len(order)], axis=0)
         return rows
 
     def type_of(self, column: Any) -> ColumnType:
@@ -136,8 +136,26 @@ class PandasFrame(PandasSeries):
         for name, released in fresh.items():  # the same index, so by position: an index may repeat
             table[name] = self._released(name, released) if name in self.labels else self._derived(released)
         table = table.drop(columns=[*dropped]) if dropped else table
+        for place, name in enumerate(table.columns):
+            if name not in fresh and (rest := _emptied(table.iloc[:, place])) is not None:
+                table.isetitem(place, rest)
         table.attrs = {}
         return table
+
+    def pruned(self, native: Any) -> Any:
+        import pandas as pd
+
+        for place, dtype in enumerate(native.dtypes):
+            if isinstance(dtype, pd.CategoricalDtype):  # it lists the categories of all rows
+                native.isetitem(place, native.iloc[:, place].cat.remove_unused_categories())
+            elif _arrow_backed(dtype) and hasattr(dtype.pyarrow_dtype, "value_type"):
+                kind = dtype.pyarrow_dtype
+                if hasattr(kind, "index_type"):  # a dictionary, which lists them too
+                    plain = native.iloc[:, place].astype(pd.ArrowDtype(kind.value_type))
+                    native.isetitem(place, plain.astype(dtype))
+        if isinstance(native.index, pd.MultiIndex):
+            native.index = native.index.remove_unused_levels()
+        return native
 
     def _derived(self, rows: pl.Series) -> Any:
         """A column that was worked out: plain numbers where none is missing, else pandas' own types with gaps."""
@@ -184,6 +202,22 @@ _NESTED = (bytes, bytearray, memoryview, list, tuple, dict, set, frozenset, np.n
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else repr(value)
+
+
+def _emptied(column: Any) -> Any:
+    """The column with nothing in the bytes under its empty cells; ``None`` where its type has no such bytes."""
+    import pandas as pd
+
+    array, gaps = column.array, column.isna().to_numpy()
+    if not gaps.any():
+        return None
+    if _arrow_backed(column.dtype):
+        return pd.Series(type(array)(emptied_array(array.__arrow_array__())), index=column.index, name=column.name)
+    if hasattr(array, "_mask"):  # numbers and truths with a mask beside them
+        zero = array.dtype.numpy_dtype.type(0)
+        values = array.to_numpy(dtype=array.dtype.numpy_dtype, na_value=zero)
+        return pd.Series(type(array)(values, gaps.copy()), index=column.index, name=column.name)
+    return None
 
 
 def _arrow_backed(dtype: Any) -> bool:

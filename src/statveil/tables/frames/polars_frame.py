@@ -14,6 +14,7 @@ from polars.io.plugins import register_io_source
 from statveil.errors import ColumnError
 from statveil.tables.blocks import BLOCK, in_blocks
 from statveil.tables.changes import Changes, Labels
+from statveil.tables.empty_cells import emptied_frame
 from statveil.tables.frames.frame import Frame
 from statveil.tables.released import changed_frame, fresh_columns, read_rows, released_schema
 from statveil.tables.series import ColumnType, column_type
@@ -43,7 +44,7 @@ class PolarsFrame(Frame):
         return native[order]
 
     def with_columns(self, fresh: Mapping[Any, pl.Series], dropped: Collection[Any]) -> Any:
-        return changed_frame(self.native, fresh, dropped)
+        return emptied_frame(changed_frame(self.native, fresh, dropped))
 
 
 class PolarsSeries(Frame):
@@ -77,6 +78,7 @@ class PolarsLazyFrame(Frame):
     """
 
     what: ClassVar[str] = "a Polars LazyFrame"
+    only_whole: ClassVar[str] = "a query runs again where it is used; collect() it first."
 
     def __init__(self, native: Any) -> None:
         super().__init__(native)
@@ -131,6 +133,10 @@ class PolarsLazyFrame(Frame):
                 progress(len(rows))
         self.rows = done
 
+    def whole(self, *, progress: Progress | None = None) -> Iterator[Mapping[str, pl.Series]]:
+        for rows in frame_blocks(self.native):
+            yield {one.name: one for one in rows.get_columns()}
+
     def released(self, changes: Changes, *, shuffle: int | None = None) -> Any:
         native = self.native
         checks = {name: self._checks[name] for name in changes.replaced}
@@ -143,7 +149,8 @@ class PolarsLazyFrame(Frame):
                     if index >= blocks or crc32(read_rows(rows[name], labels).tobytes()) != found[index]:
                         raise self._unsteady()
                 columns = {one.name: one for one in rows.get_columns()}
-                yield index, changed_frame(rows, fresh_columns([columns], changes, index)[0], changes.dropped)
+                fresh = fresh_columns([columns], changes, index)[0]
+                yield index, emptied_frame(changed_frame(rows, fresh, changes.dropped))
             if index + 1 < blocks:
                 raise self._unsteady()
 
