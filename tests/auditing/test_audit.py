@@ -37,11 +37,12 @@ def located(known=None, risk=0.2, tolerance=1.0, prior=(10, 200)):
 
 
 def test_a_view_has_no_place_for_the_original_the_record_or_the_seed():
-    seen = {"column", "others", "groups", "companions"}
-    assert {field.name for field in dataclasses.fields(View)} == {"plan", "knowledge"} | seen
+    seen = {"column", "others", "groups", "companions", "parts"}  # which rows have which label is published
+    made = {"inversion"}  # of the plan and of what is seen: one group of a view of both has it from there
+    assert {field.name for field in dataclasses.fields(View)} == {"plan", "knowledge"} | seen | made
     facts = {"plan", "factor", "ties", "fixed"}
     assert {field.name for field in dataclasses.fields(Companion)} == {"column"} | facts
-    kinds = {"links", "patterns", "ties", "thresholds", "seeming"}
+    kinds = {"links", "patterns", "ties", "thresholds", "seeming", "within"}
     assert {field.name for field in dataclasses.fields(Knowledge)} == {"structure", "records", "releases"} | kinds
 
 

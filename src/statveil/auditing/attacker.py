@@ -26,6 +26,8 @@ class Attacker(ABC):
     """What it uses, in a few words."""
     remedy: ClassVar[str]
     """What the holder can do when it succeeds."""
+    of_groups: ClassVar[bool] = False
+    """Whether it can attack two groups that moved apart; all others are asked about each of them alone."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

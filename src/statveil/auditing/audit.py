@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -18,7 +19,7 @@ from statveil.auditing.knowing import assumed, in_words, links_of
 from statveil.auditing.patterns import find_patterns
 from statveil.auditing.recapture import drawn_apart
 from statveil.auditing.relations import find_thresholds
-from statveil.auditing.result import PRIVATE, Audit, Finding
+from statveil.auditing.result import PRIVATE, VERDICTS, Audit, Finding
 from statveil.auditing.same_release import check_is_release
 from statveil.auditing.scene import Scene
 from statveil.auditing.tables import AuditTable, read_table
@@ -129,6 +130,12 @@ def audit(
         Called with what is done, rows just done, and rows in all where that is known.
     """
     _check_trials(trials)
+    if isinstance(plan, Plan) and plan.release_mode.of_table:
+        from statveil.auditing.row_audit import audit_rows  # not loaded for columns
+
+        _check_no_column(column=column, known=known, records=records, releases=releases, secret=secret)
+        found = audit_rows(plan, original, released, attackers=attackers, trials=trials, seed=seed, progress=progress)
+        return found.of_tables(original, released)
     chosen = _chosen(attackers)
     if isinstance(plan, TablePlan):
         from statveil.auditing.table_audit import audit_table  # which needs what is here
@@ -151,6 +158,11 @@ def audit(
             seed=seed,
             progress=progress,
         )
+    if releases and any(one.problem.secret.apart is not None for one in (plan, *(other for other, _ in releases))):
+        raise ProblemError(
+            "other releases are not played against a plan of two groups; leave them out, and see what the plans tell "
+            "together with 'statveil compose'."
+        )
     before = _in_released_order(read_table(original, column=column, plan=plan), plan, record)
     plan = _for_secret(plan, secret)
     after = read_table(released, column=column, plan=plan)
@@ -159,7 +171,7 @@ def audit(
     for row, value in records:
         if 0 <= row < len(before.column) and before.column[row] != value:
             raise TableError(f"row {row} of the original does not hold the value that the known record states.")
-    return attack_column(
+    found = attack_column(
         plan,
         before,
         after,
@@ -174,6 +186,7 @@ def audit(
         seed=seed,
         progress=progress,
     )
+    return found.of_tables(original, released)
 
 
 def attack_column(
@@ -199,18 +212,15 @@ def attack_column(
     than the plan's own. The intervals hold for so many audits ``together``.
     """
     claimed = plan.risk if claimed is None else claimed
-    categories = plan.release_mode.categories
-    ties = () if categories else tuple(find_ties(before.column, before.others))
-    rules = () if categories else find_thresholds(before.column, {**before.others, **before.groups})
-    knowledge = Knowledge(
-        structure=assumed(plan, before, known),
+    knowledge = replace(
+        _known_of(plan, before, known),
         records=tuple(_record(row, value, len(before.column)) for row, value in records),
         releases=releases,
-        patterns=() if categories else find_patterns(before.column),
-        ties=ties,
-        thresholds=rules,
-        links=() if categories else links_of(before, ties, rules),
         seeming=None if scene is None else scene.seeming,
+        within=tuple(
+            _known_of(plan, replace(before, column=np.where(inside, before.column, np.nan)), known)
+            for inside in before.parts or ()
+        ),
     )
     view = View(
         plan=plan,
@@ -219,8 +229,10 @@ def attack_column(
         groups=after.groups,
         companions={} if scene is None else scene.as_released(),
         knowledge=knowledge,
+        parts=after.parts,
     )
-    useful = [attacker for attacker in chosen if attacker.applies(view)]
+    fitting = [attacker for attacker in chosen if attacker.of_groups or not view.mode.apart]
+    useful = [attacker for attacker in fitting if attacker.applies(view)]
     idle = tuple(attacker.name for attacker in chosen if attacker not in useful)
     if not useful:
         raise ProblemError(
@@ -243,10 +255,9 @@ def attack_column(
         _finding(plan, attacker, score, ends_of, guessing, view, claimed)
         for attacker, score, ends_of in zip(useful, scores, ends, strict=True)
     ]
-    rank = {"leaks": 0, "undecided": 1, "holds": 2}
     closeness = plan.problem.closeness
     return Audit(
-        findings=tuple(sorted(found, key=lambda finding: (rank[finding.verdict], -finding.rate))),
+        findings=tuple(sorted(found, key=lambda finding: (VERDICTS.index(finding.verdict), -finding.rate))),
         distances={"released_statistic": released_statistic(view), **distances(plan, before, after)},
         assumed=in_words(knowledge),
         not_applicable=idle,
@@ -257,6 +268,27 @@ def attack_column(
         tolerance=closeness.share if isinstance(closeness, Relative) else closeness,
         tolerance_kind="relative" if isinstance(closeness, Relative) else "absolute",
     )
+
+
+def _known_of(plan: Plan, table: AuditTable, known: Structure | None) -> Knowledge:
+    """What attackers are taken to know of the column, or of the rows of it that are there."""
+    categories = plan.release_mode.categories
+    ties = () if categories else tuple(find_ties(table.column, table.others))
+    rules = () if categories else find_thresholds(table.column, {**table.others, **table.groups})
+    return Knowledge(
+        structure=assumed(plan, table, known),
+        patterns=() if categories else find_patterns(table.column),
+        ties=ties,
+        thresholds=rules,
+        links=() if categories else links_of(table, ties, rules),
+    )
+
+
+def _check_no_column(**given: Any) -> None:
+    """An audit of the number of rows is about no column: what is known of one is refused."""
+    for name, value in given.items():
+        if value not in (None, (), [], Structure()):
+            raise ProblemError(f"the plan hides the number of rows of the whole table. Got {name!r}; leave it out.")
 
 
 def _check_trials(trials: int) -> None:

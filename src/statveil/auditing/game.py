@@ -24,6 +24,7 @@ from statveil.problem.column_numbers import InMemory
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import LocationScale
 from statveil.tables.blocks import Array, blocks_of
+from statveil.tables.groups import GroupRows, Masks
 from statveil.tables.preparing import Prepared, prepare
 from statveil.tables.series import ColumnType
 from statveil.tables.verification import LEAKS
@@ -49,8 +50,13 @@ class Score:
     trials: int
 
 
-def release_column(plan: Plan, column: Array, *, bits: int, seed: int) -> tuple[Array, Prepared]:
-    """One column released as a holder would who accepts every leak; the seed is the trial's own."""
+def release_column(
+    plan: Plan, column: Array, *, bits: int, seed: int, parts: Masks | None = None
+) -> tuple[Array, Prepared]:
+    """One column released as a holder would who accepts every leak; the seed is the trial's own.
+
+    ``parts`` are the rows of the two groups that the secret compares.
+    """
     family = plan.problem.family
     kind = "text" if plan.release_mode.categories else "float"
     prepared = prepare(
@@ -61,9 +67,10 @@ def release_column(plan: Plan, column: Array, *, bits: int, seed: int) -> tuple[
         accept=tuple(LEAKS),
         secret_seed=seed,
         trial=True,
+        groups=None if parts is None else GroupRows.of(iter([parts])),
     )
-    parts = [prepared.column_map.block(block, index) for index, block in enumerate(blocks_of(column)())]
-    return np.concatenate(parts), prepared
+    blocks = [prepared.column_map.block(block, index) for index, block in enumerate(blocks_of(column)())]
+    return np.concatenate(blocks), prepared
 
 
 class Game:
@@ -144,9 +151,9 @@ class Game:
         )
 
     def _on_moved_plan(self, rows: Places) -> tuple[View, float]:
-        column = self.table.column[rows]
+        column, parts = self.table.column[rows], self._parts(rows)
         finite = column[np.isfinite(column)]
-        truth = released_statistic(View(plan=self.plan, column=column))
+        truth = released_statistic(View(plan=self.plan, column=column, parts=parts))
         family = self.plan.problem.family
         assert isinstance(family, LocationScale)
         place, spread = 0.0, 0.0
@@ -159,22 +166,23 @@ class Game:
                 break
         else:
             raise TableError("no place of the plan fits.")
-        released, prepared = release_column(plan, column, bits=self.table.bits, seed=self._seed())
+        released, prepared = release_column(plan, column, bits=self.table.bits, seed=self._seed(), parts=parts)
         others = {name: values[rows] for name, values in self.table.others.items()}
         groups = {name: values[rows] for name, values in self.table.groups.items()}
         beside = self._companions(rows, released, prepared, {**others, **groups})
         view = self._view(plan, column, released, others, groups, (), beside)
-        return view, float(prepared.facts["estimates"]["secret"])
+        return replace(view, parts=parts), float(prepared.facts["estimates"]["secret"])
 
     def _on_redrawn_column(self, rows: Places) -> tuple[View, float]:
-        before = self.table.column[rows]
+        before, parts = self.table.column[rows], self._parts(rows)
         groups = None if self._groups is None else self._groups[rows]
-        fresh = redrawn(self.plan.problem, before, self.knowledge.structure, self.rng)
-        categories = isinstance(self.plan.problem.family, Categorical)
-        fresh = arranged(before, fresh, groups, self.rng, categories=categories)
+        fresh = redrawn(self.plan.problem, before, self.knowledge.structure, self.rng, parts)
+        if parts is None:  # rows of two groups that moved apart are in their order as they are
+            categories = isinstance(self.plan.problem.family, Categorical)
+            fresh = arranged(before, fresh, groups, self.rng, categories=categories)
         seed = self._seed()
         second = seed + 1 if self.apart else seed
-        released, prepared = release_column(self.plan, fresh, bits=self.table.bits, seed=seed)
+        released, prepared = release_column(self.plan, fresh, bits=self.table.bits, seed=seed, parts=parts)
         earlier = tuple(
             Earlier(plan=other.plan, column=release_column(other.plan, fresh, bits=self.table.bits, seed=second)[0])
             for other in self.knowledge.releases
@@ -187,7 +195,13 @@ class Game:
         others = {name: moved[name] for name in table.others}
         texts = {name: moved[name] for name in table.groups}
         truth = float(prepared.facts["estimates"]["secret"])
-        return self._view(self.plan, fresh, released, others, texts, earlier, companions), truth
+        view = self._view(self.plan, fresh, released, others, texts, earlier, companions)
+        return replace(view, parts=parts), truth
+
+    def _parts(self, rows: Places) -> Masks | None:
+        """Which of these rows belong to the two groups that the secret compares."""
+        inside = self.table.parts
+        return None if inside is None else (inside[0][rows], inside[1][rows])
 
     def _companions(
         self, rows: Places, released: Array, prepared: Prepared, moved: Mapping[str, Array]

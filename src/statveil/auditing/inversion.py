@@ -62,7 +62,7 @@ def released_statistic(view: View) -> float:
     if not len(values):
         return float("nan")
     if problem.secret.anchor is problem.secret:
-        return problem.secret.of_column(InMemory(values), problem.family)
+        return problem.secret.of_column(view.numbers, problem.family)
     try:  # of the parameters: those of the column itself
         return float(problem.secret_of(_released(view)))
     except StatveilError:
@@ -74,7 +74,7 @@ def _level(view: View) -> float:
     problem, values = view.plan.problem, view.column[np.isfinite(view.column)]
     if not len(values):
         raise ColumnError("the released column has no finite number.")
-    return problem.secret.anchor.of_column(InMemory(values), problem.family)
+    return problem.secret.anchor.of_column(view.numbers, problem.family)
 
 
 def _released(view: View) -> dict[str, float]:
@@ -126,6 +126,8 @@ def inverted(view: View) -> Inversion | None:
     Every attacker asks for it, so the last answer is kept.
     """
     global _last
+    if view.inversion is not None:
+        return view.inversion
     if _last is None or _last[0] is not view:
         _last = view, _inverted(view)
     return _last[1]

@@ -55,8 +55,8 @@ def _orbit_moves(plan: Plan, family: AnyShape) -> bool:
 
 
 def _moved_orbit(plan: Plan, family: AnyShape, factor: float, offset: float, structure: bool) -> Plan:
-    """The plan without a family for the column factor x + offset."""
-    problem, rate = plan.problem, plan.problem.secret.per_shift or 0.0
+    """The plan without a family for the column factor x + offset; of two groups for a secret that is so much larger."""
+    problem, rate = plan.problem, plan.problem.secret.shift_rate(family)
     low, high = (factor * end + rate * offset for end in (family.belief.low, family.belief.high))
     start = family.sign * math.log(factor) if family.log else rate * offset
     mechanism = plan.mechanism.rescaled(1.0 if family.log else factor, offset, {family.parameter: start})

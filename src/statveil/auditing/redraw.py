@@ -11,15 +11,17 @@ from numpy.random import Generator
 
 from statveil.auditing.sampling import Places, in_order, runs
 from statveil.modes import known_point
-from statveil.problem.column_numbers import InMemory
+from statveil.problem.column_numbers import InMemory, TwoGroups
 from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.families.log_shape import LogShape
 from statveil.problem.location_scale import LocationScale
+from statveil.problem.of_groups import OfGroups
 from statveil.problem.problem import Problem
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, blocks_of
 from statveil.tables.estimate import anchor_of
+from statveil.tables.groups import Masks
 from statveil.tables.maps.odds import moved_odds, solved
 from statveil.tables.maps.unit import prepare_unit
 from statveil.tables.structure.beta_search import beta_levels
@@ -27,12 +29,17 @@ from statveil.tables.structure.beta_search import beta_levels
 __all__ = ["arranged", "redrawn"]
 
 
-def redrawn(problem: Problem, column: Array, known: Structure, rng: Generator) -> Array:
-    """The rows with parameters drawn from the prior, and the structure that they had."""
+def redrawn(problem: Problem, column: Array, known: Structure, rng: Generator, parts: Masks | None = None) -> Array:
+    """The rows with parameters drawn from the prior, and the structure that they had.
+
+    ``parts`` are the rows of the two groups that the secret compares.
+    """
     drawn = {name: float(value[0]) for name, value in problem.sample(1, rng).items()}
     family, finite = problem.family, np.isfinite(column)
     fresh = column.copy()
     values = column[finite]
+    if parts is not None:
+        return _moved_apart(problem, column, drawn, known, rng, parts)
     if isinstance(family, Categorical):
         shares = np.array([drawn[param.name] for param in family.params])
         fresh[finite] = rng.choice(len(shares), size=len(values), p=shares / shares.sum())
@@ -44,6 +51,20 @@ def redrawn(problem: Problem, column: Array, known: Structure, rng: Generator) -
         fresh[finite] = prepare_unit(blocks_of(values), mean=mean, weights=weights, seed=seed).block(values, 0)
     else:
         fresh[finite] = family.sample(drawn, len(values), rng)
+    return fresh
+
+
+def _moved_apart(
+    problem: Problem, column: Array, drawn: dict[str, float], known: Structure, rng: Generator, parts: Masks
+) -> Array:
+    """Both groups along their orbit until the secret is the drawn one."""
+    secret, fresh, two = problem.secret, column.copy(), TwoGroups.of(column, parts)
+    assert isinstance(secret, OfGroups)
+    there = secret.moved(*two.means, two.share, float(problem.secret_of(drawn)))
+    for inside, old, new in zip(parts, two.means, there, strict=True):
+        rows = inside & np.isfinite(column)
+        moved = column[rows] * (float(new) / old) if problem.family.log else column[rows] + (float(new) - old)
+        fresh[rows] = _on_structure(column[rows], moved, known, rng)
     return fresh
 
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
 from typing import Any
 
-from statveil.spoken import Spoken
+from statveil.spoken import Drawn
 
-__all__ = ["PRIVATE", "Audit", "Finding"]
+__all__ = ["PRIVATE", "VERDICTS", "Audit", "Finding"]
 
 PRIVATE = "PRIVATE: computed from the original table. Do not publish."
+VERDICTS = ("leaks", "undecided", "holds")
+"""What a finding can say, the worst first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +62,30 @@ class Finding:
             "interval": None if self.interval is None else list(self.interval),
         }
 
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Finding:
+        """The finding that :meth:`to_json` wrote."""
+        numbers = {name: float(data[name]) for name in ("rate", "low", "high", "baseline", "claimed")}
+        if not all(0 <= value <= 1 for value in numbers.values()) or data["verdict"] not in VERDICTS:
+            raise ValueError("no finding")
+        ends = data["interval"]
+        return cls(
+            attacker=str(data["attacker"]),
+            **numbers,
+            verdict=data["verdict"],
+            says=str(data["says"]),
+            share=None if data["share"] is None else float(data["share"]),
+            interval=None if ends is None else (float(ends[0]), float(ends[1])),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Audit(Spoken):
+class Audit(Drawn):
     """All findings, the most harmful first. Private."""
 
     words = "report.audit:describe_audit"
+    picture = "report.audit_chart:audit_chart"
+    frame = "report.frames:audit_frame"
 
     findings: tuple[Finding, ...]
     distances: dict[str, Any]
@@ -77,6 +101,18 @@ class Audit(Spoken):
     secret: str = ""
     tolerance: float = 0.0
     tolerance_kind: str = "absolute"
+    original: str | None = None
+    released: str | None = None
+    """Names of the files that were compared, where they were files."""
+    made_on: str = ""
+    """The day of the audit, as 2026-01-31."""
+
+    def of_tables(self, original: Any, released: Any) -> Audit:
+        """The same audit with the names of the two tables, where they are files, and the day."""
+        before, after = (
+            Path(table).name if isinstance(table, str | os.PathLike) else None for table in (original, released)
+        )
+        return replace(self, original=before, released=after, made_on=date.today().isoformat())
 
     @property
     def leaks(self) -> bool:
@@ -87,7 +123,7 @@ class Audit(Spoken):
     def verdict(self) -> str:
         """``"leaks"``, ``"holds"`` (up to :attr:`up_to`) or ``"undecided"``."""
         verdicts = {finding.verdict for finding in self.findings}
-        return next(verdict for verdict in ("leaks", "undecided", "holds") if verdict in verdicts)
+        return next(verdict for verdict in VERDICTS if verdict in verdicts)
 
     @property
     def up_to(self) -> float:
@@ -110,4 +146,26 @@ class Audit(Spoken):
             "not_applicable": list(self.not_applicable),
             "trials": self.trials,
             "rows": self.rows,
+            "original": self.original,
+            "released": self.released,
+            "made_on": self.made_on,
         }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Audit:
+        """The audit that :meth:`to_json` wrote; what follows from its findings is worked out anew."""
+        return cls(
+            findings=tuple(Finding.from_json(one) for one in data["findings"]),
+            distances=dict(data["distances"]),
+            assumed=str(data["assumed"]),
+            not_applicable=tuple(map(str, data["not_applicable"])),
+            trials=int(data["trials"]),
+            rows=int(data["rows"]),
+            column=None if data["column"] is None else str(data["column"]),
+            secret=str(data["secret"]),
+            tolerance=float(data["tolerance"]),
+            tolerance_kind=str(data.get("tolerance_kind", "absolute")),
+            original=None if data.get("original") is None else str(data["original"]),
+            released=None if data.get("released") is None else str(data["released"]),
+            made_on=str(data.get("made_on", "")),
+        )

@@ -20,7 +20,9 @@ __all__ = ["check_is_release", "check_moved_along"]
 
 def check_is_release(plan: Plan, original: AuditTable, released: AuditTable) -> None:
     """Refuse a table whose statistic is not the one that the plan releases for the original."""
-    before, after = (released_statistic(View(plan=plan, column=table.column)) for table in (original, released))
+    before, after = (
+        released_statistic(View(plan=plan, column=table.column, parts=table.parts)) for table in (original, released)
+    )
     rows = max(int(np.count_nonzero(np.isfinite(original.column))), 1)
     try:
         params = _parameters(plan, original, before)

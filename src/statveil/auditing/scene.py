@@ -20,6 +20,7 @@ from statveil.auditing.view import Companion, Knowledge
 from statveil.planning import Plan
 from statveil.tables.blocks import Array, blocks_of
 from statveil.tables.changes import Changes, Derived, Labels
+from statveil.tables.groups import Masks
 from statveil.tables.linking import linked_map
 from statveil.tables.preparing import Prepared
 from statveil.tables.series import ColumnType
@@ -45,6 +46,8 @@ class Partner:
         lattice.
     bits : int
         Precision of its numbers.
+    parts : pair of array, optional
+        The rows of the two groups that its secret compares.
     ties : tuple of Tie
         As of :class:`Companion`.
     """
@@ -56,6 +59,7 @@ class Partner:
     factor: float | None = None
     offset: float = 0.0
     bits: int = 53
+    parts: Masks | None = None
     ties: tuple[Tie, ...] = ()
 
     @property
@@ -169,7 +173,8 @@ class Scene:
         before = moved.get(name, one.original[rows])
         if one.factor is None:
             assert one.plan is not None
-            return release_column(one.plan, before, bits=one.bits, seed=seed)[0]
+            parts = None if one.parts is None else (one.parts[0][rows], one.parts[1][rows])
+            return release_column(one.plan, before, bits=one.bits, seed=seed, parts=parts)[0]
         column_map = linked_map(
             prepared.column_map,
             column=name,

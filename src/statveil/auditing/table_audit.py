@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from statveil.auditing.attacker import Attacker
 from statveil.auditing.audit import PRIVATE, Audit, attack_column
+from statveil.auditing.result import VERDICTS
 from statveil.auditing.table_pair import read_pair
 from statveil.errors import ProblemError, unknown_name
 from statveil.problem.structure import Structure
 from statveil.specification.planned import TablePlan
-from statveil.spoken import Progress, Spoken
+from statveil.spoken import Drawn, Progress
 from statveil.tables.record import read_record, table_seed
 
 __all__ = ["TableAudit", "audit_table"]
 
-_ORDER = ("leaks", "undecided", "holds")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableAudit(Spoken):
+class TableAudit(Drawn):
     """One audit for each hidden statistic of a table, the worst one first. Private.
 
     Attributes
@@ -35,6 +34,8 @@ class TableAudit(Spoken):
     """
 
     words = "report.table_audit:describe_table_audit"
+    picture = "report.audit_chart:audit_chart"
+    frame = "report.frames:audit_frame"
 
     audits: tuple[Audit, ...]
     assumed: str
@@ -54,7 +55,7 @@ class TableAudit(Spoken):
     @property
     def verdict(self) -> str:
         """That of the worst column: ``"leaks"``, ``"undecided"`` or ``"holds"``."""
-        return min((one.verdict for one in self.audits), key=_ORDER.index)
+        return min((one.verdict for one in self.audits), key=VERDICTS.index)
 
     def to_json(self) -> dict[str, Any]:
         """The audits for scripts."""
@@ -64,6 +65,11 @@ class TableAudit(Spoken):
             "assumed": self.assumed,
             "columns": [one.to_json() for one in self.audits],
         }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> TableAudit:
+        """The audits that :meth:`to_json` wrote."""
+        return cls(audits=tuple(Audit.from_json(one) for one in data["columns"]), assumed=str(data["assumed"]))
 
 
 def audit_table(
@@ -88,7 +94,8 @@ def audit_table(
     pair = read_pair(plan, original, released, seed=None if content is None else table_seed(content, plan))
     found = []
     for number, (name, label) in enumerate(games):
-        before, after = pair.beside_kept(name)
+        own = pair.for_column(name)
+        before, after = own.beside_kept(name)
         one = plan.plans[name].for_secret(label)
         found.append(
             attack_column(
@@ -100,16 +107,21 @@ def audit_table(
                 chosen=chosen,
                 trials=trials,
                 seed=None if seed is None else seed + number,
-                progress=progress,
-                scene=pair.scene(name, before),
+                progress=_about(progress, name if len(games) > 1 else None),
+                scene=own.scene(name, before),
                 # an attacker who sees dependent columns may hit more often than the column's own plan says
                 claimed=one.risk if plan.dependence == "independent" else max(one.risk, plan.column_risks[name]),
                 together=len(games),
-            )
+            ).of_tables(original, released)
         )
     return TableAudit(
-        audits=tuple(sorted(found, key=lambda one: (_ORDER.index(one.verdict), -one.up_to))), assumed=_assumed(plan)
+        audits=tuple(sorted(found, key=lambda one: (VERDICTS.index(one.verdict), -one.up_to))), assumed=_assumed(plan)
     )
+
+
+def _about(progress: Progress, column: str | None) -> Progress:
+    """Progress that says which of several columns it is about."""
+    return progress if column is None else lambda stage, rows, total: progress(f"{stage} {column}", rows, total)
 
 
 def _games(plan: TablePlan, column: str | None, secret: str | None) -> list[tuple[str, str]]:

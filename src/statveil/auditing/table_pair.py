@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,8 @@ from statveil.specification.planned import TablePlan
 from statveil.tables.blocks import Array
 from statveil.tables.changes import Derived, Labels
 from statveil.tables.deriving import derived_columns, plain_kind
+from statveil.tables.groups import Masks, read_groups
+from statveil.tables.panels import Panel, drawn_by_group, panel_of
 from statveil.tables.preparing import column_labels
 from statveil.tables.rounding_digits import rounded
 from statveil.tables.series import ColumnType
@@ -48,6 +50,8 @@ class _Moved:
     after: Array
     bits: int
     labels: Labels
+    parts: Masks | None = None
+    """The rows of the two groups that its secret compares."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -68,6 +72,32 @@ class TablePair:
     texts: Mapping[str, list[str]]
     needed: Mapping[str, pl.Series]
     """Kept columns that derived ones need."""
+    panels: Mapping[str, Panel]
+    """Of each column that was drawn by groups, in the order of the release."""
+    chosen: NDArray[np.int64] | None = None
+    """The rows that are looked at, where it is not all of them."""
+
+    def for_column(self, name: str) -> TablePair:
+        """What an attacker of this column has: where groups were drawn, one row of each, as the others say the same."""
+        if name not in self.panels:
+            return self
+        rows = self.panels[name].first
+        return replace(
+            self,
+            chosen=rows,
+            moved={
+                other: replace(
+                    one,
+                    before=one.before[rows],
+                    after=one.after[rows],
+                    parts=None if one.parts is None else (one.parts[0][rows], one.parts[1][rows]),
+                )
+                for other, one in self.moved.items()
+            },
+            last={other: one[rows] for other, one in self.last.items()},
+            first={other: one[rows] for other, one in self.first.items()},
+            needed={other: one.gather(rows) for other, one in self.needed.items()},
+        )
 
     def beside_kept(self, name: str) -> tuple[AuditTable, AuditTable]:
         """A hidden column with the kept ones, before and after, known to be a table and its release."""
@@ -76,6 +106,8 @@ class TablePair:
         after = read_table(self.released, column=own, plan=plan, beside=kept)
         before = before if self.order is None else before.in_order(self.order)
         check_same_rows(before, after)
+        if self.chosen is not None:
+            before, after = before.in_order(self.chosen), after.in_order(self.chosen)
         check_is_release(plan, before, after)
         return before, after
 
@@ -99,6 +131,7 @@ class TablePair:
                 factor=factor,
                 offset=0.0 if factor is None else _offset(plans[name], other, one, factor),
                 bits=one.bits,
+                parts=one.parts,
                 ties=tuple(find_ties(one.before, before.others))
                 if other in along
                 else tuple(tie for tie in ties if {*tie.columns} & {*originals} == {other}),
@@ -152,14 +185,31 @@ def read_pair(plan: TablePlan, original: Any, released: Any, *, seed: int | None
     rows = len(next(iter(moved.values())).before)
     if any(len(one.after) != rows for one in moved.values()):
         raise TableError(f"the tables must have the same rows. Got {rows:,} in the original, and another number after.")
+    panels = {
+        name: panel_of(moved[name].before, source.column(known[str(one.group)]), column=name, group=str(one.group))
+        for name, one in plan.specification.hidden.items()
+        if drawn_by_group(plan.plans[name], one.group)
+    }
     if seed is not None:
-        _check_drawn(plan, moved, seed)
+        _check_drawn(plan, moved, seed, panels)
     order = shuffled_order(seed, rows) if plan.specification.shuffle and seed is not None else None
     if order is not None:
         moved = {
-            name: _Moved(before=one.before[order], after=one.after, bits=one.bits, labels=one.labels)
+            name: replace(
+                one,
+                before=one.before[order],
+                parts=None if one.parts is None else (one.parts[0][order], one.parts[1][order]),
+            )
             for name, one in moved.items()
         }
+        panels = {name: one.in_order(order) for name, one in panels.items()}
+    for name, one in panels.items():
+        after = moved[name].after
+        if not np.array_equal(one.spread(after[one.first]), np.where(one.codes >= 0, after, np.nan), equal_nan=True):
+            raise TableError(
+                f"rows of one group have different values in column {name!r}, which is drawn by groups: give the table "
+                "as it was released under this specification."
+            )
     for text, link in plan.specification.linked.items():
         pairs = [(moved[name].before, moved[name].after) for name in (link.to, text)]
         check_moved_along(pairs[0], pairs[1], factor=link.factor, column=text)
@@ -187,6 +237,7 @@ def read_pair(plan: TablePlan, original: Any, released: Any, *, seed: int | None
         first=first_rows,
         texts=texts,
         needed={text: _typed(result, name, types[text]) for text, name in kept.items()},
+        panels=panels,
     )
 
 
@@ -210,14 +261,24 @@ def _read(plan: TablePlan, text: str, name: Any, source: Source, result: Source)
     found = source.type_of(name)
     labels = column_labels(plan.plans[text], text, found) if text in plan.plans else None
     before, after = (joined_blocks(table.blocks(name, labels=labels)) for table in (source, result))
-    return _Moved(before=before, after=after, bits=found.bits, labels=labels)
+    inside = read_groups(source, plan.plans[text].problem, name) if text in plan.plans else None
+    parts = None if inside is None else inside.rows(0, len(before))
+    return _Moved(before=before, after=after, bits=found.bits, labels=labels, parts=parts)
 
 
-def _check_drawn(plan: TablePlan, moved: Mapping[str, _Moved], seed: int) -> None:
+def _check_drawn(plan: TablePlan, moved: Mapping[str, _Moved], seed: int, panels: Mapping[str, Panel]) -> None:
     """With the seed of the release every hidden column can be made again, row by row."""
     for name, own in plan.plans.items():
         one = moved[name]
-        made, _ = release_column(own, one.before, bits=one.bits, seed=column_seed(seed, name))
+        drawn = panels.get(name)
+        made, _ = release_column(
+            own,
+            one.before if drawn is None else drawn.values,
+            bits=one.bits,
+            seed=column_seed(seed, name),
+            parts=one.parts if drawn is None else None,
+        )
+        made = made if drawn is None else drawn.spread(made)
         made = rounded(made, plan.specification.hidden[name].round_digits)
         made = made if not plan.specification.shuffle else made[shuffled_order(seed, len(made))]
         if not np.allclose(made, one.after, rtol=1e-5, atol=1e-9, equal_nan=True):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from statveil.errors import ColumnError
 from statveil.planning import Plan
 from statveil.tables.blocks import Array
+from statveil.tables.groups import Masks, read_groups
 from statveil.tables.preparing import column_labels
 from statveil.tables.series import numbers_of
 from statveil.tables.source import Source, open_source
@@ -41,12 +42,15 @@ class AuditTable:
         Other numeric columns, and points in time as seconds.
     groups : dict of str to array
         Other columns of text or of true and false, as numbers of the text; names and ids among them.
+    parts : pair of array, optional
+        The rows of the two groups that the secret compares.
     """
 
     column: Array
     bits: int
     others: dict[str, Array]
     groups: dict[str, Array]
+    parts: Masks | None = None
 
     def in_order(self, rows: NDArray[np.int64]) -> AuditTable:
         """The same table with its rows in another order."""
@@ -55,6 +59,7 @@ class AuditTable:
             column=self.column[rows],
             others={name: values[rows] for name, values in self.others.items()},
             groups={name: values[rows] for name, values in self.groups.items()},
+            parts=None if self.parts is None else (self.parts[0][rows], self.parts[1][rows]),
         )
 
 
@@ -70,7 +75,14 @@ def read_table(table: Any, *, column: Any, plan: Plan, beside: Collection[Any] |
         if name != target and source.names.count(name) == 1 and (beside is None or name in beside):
             _sort_in(source, name, others, groups)
     others |= _sizes(values, others, groups)
-    return AuditTable(column=values, bits=found.bits, others=others, groups=groups | _gaps(others, groups))
+    inside = read_groups(source, plan.problem, target)
+    return AuditTable(
+        column=values,
+        bits=found.bits,
+        others=others,
+        groups=groups | _gaps(others, groups),
+        parts=None if inside is None else inside.rows(0, len(values)),
+    )
 
 
 def _sort_in(source: Source, label: Any, others: dict[str, Array], groups: dict[str, Array]) -> None:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from statveil.auditing.relations import Threshold
 from statveil.modes import Mode
 from statveil.planning import Plan
+from statveil.problem.column_numbers import InMemory, TwoGroups
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array
+from statveil.tables.groups import Masks
 from statveil.tables.structure.links import Link
 from statveil.tables.structure.ties import Tie
+
+if TYPE_CHECKING:
+    from statveil.auditing.inversion import Inversion
 
 __all__ = ["Companion", "Earlier", "Knowledge", "View"]
 
@@ -73,6 +81,8 @@ class Knowledge:
     seeming : Knowledge, optional
         Ties and thresholds that the originals of columns have which are released otherwise: what an attacker uses who
         takes these for unchanged ones.
+    within : tuple of Knowledge
+        The same of each of two groups that moved apart.
     """
 
     structure: Structure = field(default_factory=Structure)
@@ -83,6 +93,7 @@ class Knowledge:
     thresholds: tuple[Threshold, ...] = ()
     links: tuple[Link, ...] = ()
     seeming: Knowledge | None = None
+    within: tuple[Knowledge, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -103,6 +114,10 @@ class View:
         The columns that are not as they were: hidden too, moved along, or worked out anew.
     knowledge : Knowledge
         Side knowledge.
+    parts : pair of array, optional
+        The rows of the two groups that the secret compares: their labels are published.
+    inversion : Inversion, optional
+        What the mechanism leaves open, where that is known of the column already.
     """
 
     plan: Plan
@@ -111,6 +126,14 @@ class View:
     groups: Mapping[str, Array] = field(default_factory=dict)
     companions: Mapping[str, Companion] = field(default_factory=dict)
     knowledge: Knowledge = field(default_factory=Knowledge)
+    parts: Masks | None = None
+    inversion: Inversion | None = None
+
+    @property
+    def numbers(self) -> InMemory:
+        """The released column in plain numbers."""
+        groups = None if self.parts is None else TwoGroups.of(self.column, self.parts)
+        return InMemory(self.column[np.isfinite(self.column)], groups=groups)
 
     @property
     def mode(self) -> Mode:

@@ -18,6 +18,7 @@ class Bayes(Attacker):
     name: ClassVar[str] = "bayes"
     doc: ClassVar[str] = "the mechanism inverted, weighted by the prior"
     remedy: ClassVar[str] = "Plan for a smaller risk."
+    of_groups: ClassVar[bool] = True
 
     def applies(self, view: View) -> bool:
         return True

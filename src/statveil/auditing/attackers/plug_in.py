@@ -18,6 +18,7 @@ class PlugIn(Attacker):
     name: ClassVar[str] = "plug-in"
     doc: ClassVar[str] = "the released statistic, taken for the true one"
     remedy: ClassVar[str] = "Plan for a smaller risk: the bins are too narrow for this tolerance."
+    of_groups: ClassVar[bool] = True
 
     def applies(self, view: View) -> bool:
         return True

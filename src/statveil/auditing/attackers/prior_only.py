@@ -23,6 +23,7 @@ class PriorOnly(Attacker):
     name: ClassVar[str] = "prior"
     doc: ClassVar[str] = "the stated prior alone, without the release"
     remedy: ClassVar[str] = "Nothing was learnt from the release: the prior itself is this narrow."
+    of_groups: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self._last: tuple[Plan, Posterior | None] | None = None
