@@ -48,6 +48,13 @@ def release(folder, first):
         sv.release_file(plan, source, folder / f"out{number}.csv", column="x", ledger=ledger.keeper(dataset="d"))
 
 
+def until(path):
+    """Wait for a file, a minute at most."""
+    started = time.monotonic()
+    while not path.exists() and time.monotonic() < started + 60:
+        time.sleep(0.001)
+
+
 def kill(folder, seed):
     """Each line: releases are made in a forked process until a random moment."""
     moments = random.Random(seed)
@@ -58,11 +65,14 @@ def kill(folder, seed):
         if not child:
             release(folder, first)
             os._exit(0)
-        # the first release starts the engine; later ones take some 50 ms
-        started = time.monotonic()
-        while not (folder / f"in{first}.csv").exists() and time.monotonic() < started + 60:
-            time.sleep(0.001)
-        time.sleep(moments.uniform(0, 0.5))
+        until(folder / f"in{first}.csv")
+        if moments.random() < 0.2:  # in the first release, which starts the engine
+            time.sleep(moments.uniform(0, 0.5))
+        else:  # in a later one, wherever it is: as long as one takes now, however busy the machine is
+            until(folder / f"out{first}.csv")
+            began = time.monotonic()
+            until(folder / f"out{first + 1}.csv")
+            time.sleep(moments.uniform(0, time.monotonic() - began))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         print(first, flush=True)

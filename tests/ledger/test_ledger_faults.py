@@ -19,6 +19,7 @@ from statveil.ledger import store as module
 from statveil.tables import publishing
 from statveil.tables import release_file as releasing
 from statveil.work_folder import work_folder, work_folder_of
+from tests.ledger.books import entries
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks")
 
@@ -26,18 +27,6 @@ FORKED = Path(__file__).with_name("forked.py")
 PROBLEM = sv.Problem(family=sv.Location(), prior=sv.Box(mean=(0, 100)), secret=sv.Mean(), tolerance=1)
 PLAN = sv.plan(PROBLEM, bin=10)
 HERE = {"dataset": "staff", "column": "x"}
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    return sv.Ledger.create(tmp_path / "books.db")
-
-
-def entries(ledger):
-    db = sqlite3.connect(ledger.path)
-    found = [json.loads(content) for (content,) in db.execute("SELECT content FROM entries ORDER BY number")]
-    db.close()
-    return found
 
 
 def table(path, seed=1):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from statveil.composition import compose
+from statveil.composition import composed
 from statveil.design.target import meets
 from statveil.errors import BudgetError, StatveilError
 from statveil.planning import Plan, plan
@@ -106,11 +106,11 @@ def joint(counted: Sequence[Counted]) -> dict[str, Joint]:
     if any(_drawn_anew(each) for each in counted) or _apart(counted):
         return _everything(plans, _DRAWN_ANEW)
     try:
-        composed = compose(plans)
+        together = composed(plans, counted=False)
     except StatveilError as error:
         return _everything(plans, str(error))
     found: dict[str, Joint] = {}
-    for each in composed.secrets:  # the worst first
+    for each in together.secrets:  # the worst first
         found.setdefault(
             each.secret,
             Joint(

@@ -1,4 +1,4 @@
-"""How a release of a file is entered: before its output gets its name, finished after, settled after a kill.
+"""How a release is entered: before its output gets its name or is handed over, finished after, settled after a kill.
 
 An entry is finished by what can be seen, and stays pending where nothing proves it: pending releases count.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ _RUN = "ledger-run"
 
 
 class Keeper(Spoken):
-    """Keeps account of the releases of one dataset: for ``sv.release_file(..., ledger=...)``; one for each release."""
+    """Keeps account of the releases of one dataset: for ``sv.release(..., ledger=...)``; one for each release."""
 
     words = "report.ledger:describe_keeper"
 
@@ -93,19 +93,16 @@ class Keeper(Spoken):
     @contextmanager
     def entered(self, *written: Written) -> Iterator[None]:
         """An entry for each column before, and its end after."""
-        run, table = os.urandom(16).hex(), written[0].table
+        run = os.urandom(16).hex()
         for each in written:
             self._compare(each)
-        # before the entries: whoever finds both knows that this run left the table
-        write_synced(table.parent / _RUN, run.encode(), private=True)
-        fresh = table.stat()
+        still_here = _marked(written[0].table, run)
         try:
             self.entries = tuple(self._enter(each, run) for each in written)
             yield
         except BaseException:
-            # it has its place only if it is nowhere here; a ledger that cannot be written keeps it pending
-            if any(os.path.samestat(fresh, path.stat()) for path in table.parent.iterdir()):
-                with suppress(StatveilError):
+            if still_here():
+                with suppress(StatveilError):  # a ledger that cannot be written keeps it pending
                     for pending in self.ledger.pending(written[0].target):
                         if pending.run == run:
                             self.ledger.finish(pending.number, "abandoned", how="not published")
@@ -148,6 +145,21 @@ class Keeper(Spoken):
             self._notes.append(
                 f"entry {entry} of the ledger stays pending, and counts: {error} 'statveil ledger resolve' settles it"
             )
+
+
+def _marked(table: Path | None, run: str) -> Callable[[], bool]:
+    """Note which run made a table, before it has an entry; gives a look whether nobody else has got it since.
+
+    What is in memory is handed over only when its entry is finished.
+    """
+    if table is None:
+        return lambda: True
+    folder = table.parent
+    # whoever finds this and the entry knows that this run left the table
+    write_synced(folder / _RUN, run.encode(), private=True)
+    fresh = table.stat()
+    # it has its place only if it is nowhere here
+    return lambda: any(os.path.samestat(fresh, path.stat()) for path in folder.iterdir())
 
 
 def settled(ledger: Ledger, pending: Pending) -> str:

@@ -19,6 +19,7 @@ from statveil.ledger.store import Store, append, entry, last
 from statveil.numbers import number
 from statveil.planning import Plan
 from statveil.problem.secret import Secret, secret_from_text
+from statveil.problem.secrets.rows import ROWS
 
 if TYPE_CHECKING:
     from statveil.ledger.keeper import Keeper
@@ -113,7 +114,7 @@ class Ledger:
             return last(db)[1]
 
     def keeper(self, *, dataset: str, budget: float | None = None, audience: str = EVERYONE) -> Keeper:
-        """What keeps account of the releases of a dataset: for ``sv.release_file(..., ledger=...)``."""
+        """What keeps account of one release of a dataset: for ``sv.release_file(..., ledger=...)``."""
         from statveil.ledger.keeper import Keeper
 
         return Keeper(self, dataset=dataset, budget=budget, audience=audience)
@@ -137,6 +138,7 @@ class Ledger:
         """
         asked = Counted(plan=plan, sha256=plan_text(plan)[1], made=() if recorded else (("", ""),))
         with self._store.reading() as db:
+            _refuse_lengths(db, plan, dataset, column)
             state = _state(db, dataset, column)
         return decide(asked, state.counted, _limits(state, plan, budget))
 
@@ -203,6 +205,7 @@ class Ledger:
             limits = _limits(state, plan, budget)
             refuse(decide(asked, state.counted, limits), dataset=dataset, column=column)
             with self._store.writing() as db:
+                _refuse_lengths(db, plan, dataset, column)
                 now = _state(db, dataset, column)
                 if not now.same(state):
                     state = now
@@ -297,6 +300,23 @@ def standing(db: sqlite3.Connection, dataset: str, column: str) -> tuple[Counted
             each = Counted(plan=each.plan, sha256=mark, made=tuple(made))
         counted.append(each)
     return tuple(counted)
+
+
+def _refuse_lengths(db: sqlite3.Connection, plan: Plan, dataset: str, column: str) -> None:
+    """Refuse to hide the number of rows of a table that was released whole, and to release one whole that hides it."""
+    where = "FROM standing WHERE dataset = ? AND releases > 0 AND column_name"
+    if plan.release_mode.of_table:
+        whole = db.execute(f"SELECT column_name {where} <> ? LIMIT 1", (dataset, column)).fetchone()
+        if whole is not None:
+            raise BudgetError(
+                f"the number of rows of {dataset!r} is public: its column {whole[0]!r} was released with all of them. "
+                "Hide it under another dataset name if these are other rows."
+            )
+    elif column != ROWS and db.execute(f"SELECT 1 {where} = ? LIMIT 1", (dataset, ROWS)).fetchone() is not None:
+        raise BudgetError(
+            f"the number of rows of {dataset!r} is hidden, and a release of its column {column!r} would show all of "
+            "them. Release the column of the part that was released, under a dataset name of its own."
+        )
 
 
 def _state(db: sqlite3.Connection, dataset: str, column: str) -> _Column:

@@ -13,7 +13,7 @@ from statveil.ledger.entry import STATES
 from statveil.ledger.store import Store, last
 from statveil.spoken import Spoken
 
-__all__ = ["ColumnView", "LedgerView", "view"]
+__all__ = ["ColumnView", "LedgerView", "Released", "releases", "view"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +87,38 @@ class LedgerView(Spoken):
             "head": self.head,
             "columns": [column.to_json() for column in self.columns],
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Released:
+    """One release of a dataset: what was entered in one go."""
+
+    at: str
+    columns: tuple[str, ...]
+    audience: str
+    state: str
+    """The worst state of its entries: one that is pending counts."""
+
+
+def releases(store: Store, *, dataset: str) -> tuple[Released, ...]:
+    """Every release of a dataset, the first one first; columns that were entered by one run belong together."""
+    found: dict[Any, list[dict[str, Any]]] = {}
+    states: dict[int, str] = {}
+    with store.reading() as db:
+        for said in _entries(db):
+            if said["kind"] == "state":
+                states[said["entry"]] = said["state"]
+            elif said["kind"] == "release" and said["dataset"] == dataset:
+                found.setdefault(said["run"] or said["number"], []).append(said)
+    return tuple(
+        Released(
+            at=entries[0]["at"],
+            columns=tuple(one["column"] for one in entries),
+            audience=entries[0]["audience"],
+            state=min((states.get(one["number"], "pending") for one in entries), key=STATES.index),
+        )
+        for entries in found.values()
+    )
 
 
 @dataclass(slots=True, kw_only=True)
