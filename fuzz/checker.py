@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from fuzz.layouts import Certain, bin_edges, parallel, rays, simplex
 from fuzz.orbits import as_one_parameter, moved, risk_of_shares, value_of
 from fuzz.truth_cells import Cells, risk_of_cells
 from fuzz.truth_lines import Lines, Truth, risk_of_lines
+from fuzz.truth_pairs import distortion_of_pair, draws_agree, pair_truth
 
 __all__ = ["SLACK", "Checked", "Misread", "check", "true_distortion", "true_risk"]
 
@@ -284,8 +285,48 @@ def _sure(data: Json, tolerance: float | None, stated: float) -> Truth:
     return true_risk(data, tolerance, strict=True) if doubtful else found
 
 
-def check(plan: Any, *, max_risk: float | None = None, max_distortion: Any = None, **_other: Any) -> Checked:
+def _check_pair(plan: Any, max_risk: Any, max_distortion: float | None, after: Sequence[Any]) -> Checked:
+    """Two secrets: either of them, each, and both at once; with the releases that were there before."""
+    plans, data = [*after, plan], plan.to_json()
+    read = [one.to_json() for one in plans]
+    found = pair_truth(read)
+    wrong = draws_agree(plans, read, found)
+    if wrong:
+        raise Misread(wrong)
+    said = [float(one["risk"]) for one in data["secrets"]]
+    broken = [
+        f"{what} {stated:.9g} stated, {true:.9g} true"
+        for what, stated, true in (
+            ("risk of the first", said[0], found.each[0]),
+            ("risk of the second", said[1], found.each[1]),
+            ("risk of both", float(data["risk_intersection"]), found.both),
+            ("risk of either", float(data["risk_union"]), found.union),
+        )
+        if true > stated + SLACK
+    ]
+    limits = zip(said, max_risk, strict=True) if isinstance(max_risk, tuple) else ()
+    broken += [
+        f"risk {value:.9g} stated, at most {most:g} asked" for value, most in limits if value > most * (1 + 1e-6)
+    ]
+    if isinstance(max_risk, float) and data["risk"] > max_risk * (1 + 1e-6):
+        broken.append(f"risk {data['risk']:.9g} stated, at most {max_risk:g} asked")
+    if max_distortion is not None and data["distortion"] > max_distortion * (1 + 1e-6):
+        broken.append(f"distortion {data['distortion']:.9g} stated, at most {max_distortion:g} asked")
+    return Checked(
+        stated=float(data["risk"]),
+        risk=Truth(risk=found.union, error=1e-9),
+        stated_distortion=float(data["distortion"]),
+        distortion=distortion_of_pair(plan, data),
+        broken_target="; ".join(broken),
+    )
+
+
+def check(
+    plan: Any, *, max_risk: Any = None, max_distortion: Any = None, after: Sequence[Any] = (), **_other: Any
+) -> Checked:
     """Everything that a plan states, held against the truth."""
+    if plan.problem.also:
+        return _check_pair(plan, max_risk, max_distortion, after)
     data = as_one_parameter(plan.to_json())
     found = true_distortion(plan, data)
     terms = found if isinstance(found, dict) else {data.get("distortion_kind", "absolute"): found}

@@ -16,7 +16,19 @@ from scipy import stats
 
 from fuzz.shapes import Standard, standard
 
-__all__ = ["COUNTS", "CUSTOMS", "DOMAINS", "FUNCTIONS", "PARAMETERS", "Custom", "distance", "names_of", "secret"]
+__all__ = [
+    "COUNTS",
+    "CUSTOMS",
+    "DOMAINS",
+    "FUNCTIONS",
+    "PARAMETERS",
+    "Custom",
+    "distance",
+    "loc_scale_of",
+    "names_of",
+    "secret",
+    "width_of",
+]
 
 Array = NDArray[np.float64]
 Params = Mapping[str, Array]
@@ -183,6 +195,23 @@ def _linear(z: Standard, wanted: Mapping[str, Any]) -> tuple[float, float]:
         return 1.0, float(z.ppf(wanted.get("alpha", 0.5)))
     rows = float(wanted["rows"]) if kind == "total" else 1.0
     return rows, rows * z.mean
+
+
+def loc_scale_of(
+    family: Mapping[str, Any], place: Mapping[str, Any], spread: Mapping[str, Any], moved: Array, wider: Array
+) -> tuple[Array, Array]:
+    """By how much loc and scale change where a statistic that moves and one that only stretches change by so much."""
+    z = _standard(family)
+    rate, reach = _linear(z, place)
+    scale = wider / _linear(z, spread)[1]
+    return (moved - reach * scale) / rate, scale
+
+
+def width_of(family: Mapping[str, Any], loc: Array, scale: Array) -> Array:
+    """E|loc + scale Z|: W1 between columns whose location and scale differ by so much."""
+    if family["name"] == "shape":
+        return standard(family["of"]).length(loc, scale)
+    return _length(family["name"], loc, scale)
 
 
 def distance(family: Mapping[str, Any], kind: str, one: Params, two: Params) -> Array:

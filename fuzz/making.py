@@ -6,7 +6,7 @@ from typing import Any
 
 from fuzz.laws import CUSTOMS, FUNCTIONS
 
-__all__ = ["make"]
+__all__ = ["make", "planned"]
 
 Spec = dict[str, Any]
 
@@ -16,6 +16,8 @@ def make(spec: Spec) -> tuple[Any, Spec]:
     import statveil as sv
 
     more: Spec = {}
+    if spec["family"]["name"] == "pair":
+        return _pair(spec), _target(spec["plan"])
     if spec["family"]["name"] == "any":
         more["prior"] = _belief(spec["prior"]["value"])
     else:
@@ -28,11 +30,38 @@ def make(spec: Spec) -> tuple[Any, Spec]:
     if "distance" in spec:
         more["distance"] = spec["distance"]
     problem = sv.Problem(secret=_secret(spec["secret"]), tolerance=_number(spec["tolerance"]), **more)
-    target = {
+    return problem, _target(spec["plan"])
+
+
+def planned(spec: Spec) -> tuple[Any, Spec]:
+    """The plan, and what it was asked for; after another one where the problem says so."""
+    import statveil as sv
+
+    problem, target = make(spec)
+    if "before" in spec:
+        target["after"] = [sv.plan(problem, **_target(spec["before"]))]
+    return sv.plan(problem, **target), target
+
+
+def _target(plan: Spec) -> Spec:
+    return {
         key: tuple(_number(end) for end in value) if isinstance(value, list) else _number(value)
-        for key, value in spec["plan"].items()
+        for key, value in plan.items()
     }
-    return problem, target
+
+
+def _pair(spec: Spec) -> Any:
+    import statveil as sv
+
+    one, two = spec["parts"]
+    base = spec["family"]["base"]
+    return sv.Problem(
+        family=None if base is None else _family(base),
+        secret=_secret(one["secret"]),
+        prior=_belief(one["prior"]),
+        tolerance=one["tolerance"],
+        also=[sv.Also(_secret(two["secret"]), _belief(two["prior"]), tolerance=two["tolerance"])],
+    )
 
 
 def _number(value: Any) -> Any:

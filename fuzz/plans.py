@@ -24,7 +24,7 @@ import numpy as np
 
 from fuzz.cases import CASES
 from fuzz.checker import Misread, check
-from fuzz.making import make
+from fuzz.making import planned
 from fuzz.problems import FAMILIES, random_spec
 
 __all__ = ["examine", "main"]
@@ -59,8 +59,7 @@ def examine(spec: dict[str, Any], *, plan_seconds: int = 8, check_seconds: int =
         warnings.simplefilter("ignore")
         try:
             with _limit(plan_seconds):
-                problem, target = make(spec)
-                plan = sv.plan(problem, **target)
+                plan, target = planned(spec)
         except (sv.ProblemError, sv.TargetError) as error:
             return "refused", method, f"{type(error).__name__}: {error}"
         except _Late:

@@ -9,6 +9,7 @@ from numpy.random import Generator
 
 from fuzz.laws import COUNTS, CUSTOMS, DOMAINS, FUNCTIONS, names_of, secret
 from fuzz.orbit_problems import random_orbit
+from fuzz.pair_problems import random_pair
 from fuzz.problem_parts import Spec, axis_of, rounded
 from fuzz.shapes import SHAPES, TABLES
 
@@ -24,6 +25,7 @@ FAMILIES = (
     "geometric",
     "location",
     "negative-binomial",
+    "pair",
     "poisson",
     "shape",
     "shifted-exponential",
@@ -31,7 +33,7 @@ FAMILIES = (
 )
 METHODS = ("auto", "interval", "dynamic", "greedy", "comb", "layered", "layered-comb", "optimal")
 _TWO = ("gaussian", "shape", "shifted-exponential", "uniform")
-_FIRST = tuple(name for name in FAMILIES if name not in ("any", "negative-binomial", "shape"))
+_FIRST = tuple(name for name in FAMILIES if name not in ("any", "negative-binomial", "pair", "shape"))
 _LATER = (
     "any",
     "any",
@@ -45,6 +47,7 @@ _LATER = (
 )
 """Families that were added later, and those that took more secrets then."""
 _SHARE_LATER = 0.45
+_SHARE_PAIRS = 0.07
 _FIRST_TWO = ("gaussian", "shifted-exponential", "uniform")
 _HARD = 1 / 6
 _HARD_FAMILIES = (*_FIRST_TWO, *_FIRST_TWO, "location", "exponential", "custom", "poisson", "binomial")
@@ -57,7 +60,9 @@ def random_spec(rng: Generator, only: str | None = None, *, hard: bool | None = 
     for every parameter, a narrow density beside a range, tolerances far below the range.
     """
     aside = rng.spawn(1)[0]  # of its own, so that the other problems of a seed stay what they were
-    fresh = rng.spawn(1)[0]
+    fresh, paired = rng.spawn(1)[0], rng.spawn(1)[0]
+    if only == "pair" or (only is None and hard is None and paired.random() < _SHARE_PAIRS):
+        return random_pair(paired)
     later = only is None and hard is None and fresh.random() < _SHARE_LATER
     if later:
         only, rng = str(fresh.choice(_LATER)), fresh
