@@ -38,7 +38,7 @@ browser:  ## Debian's chromium, in which tests open our pages; installed where a
 	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && \
 		echo "Installing Debian's chromium, in which tests open our pages." && apt-get -qq update && \
 		apt-get -qq install --yes --no-install-recommends chromium > /dev/null; } || \
-		echo "No chromium (apt-get install chromium): tests/report/test_pages.py opens no page in a browser."
+		echo "No chromium (apt-get install chromium): tests open no page in a browser; with CI=true they fail."
 
 test-slow: $(READY)  ## the checks that take minutes
 	$(BIN)/python -m pytest $(WORKERS) -m slow
@@ -66,6 +66,7 @@ bench: $(READY)  ## speeds, as ratios within one run
 	$(BIN)/python benchmarks/release.py
 	$(BIN)/python benchmarks/kaggle_layout.py
 	$(BIN)/python benchmarks/ledger.py
+	$(BIN)/python benchmarks/studio.py
 
 fuzz: $(READY)  ## 1,000 random plans against a truth that shares nothing with the accounting, into docs/fuzz_last.md
 	$(BIN)/python -m fuzz.plans --plans 1000 --jobs 2 --output docs/fuzz_last.md

@@ -3,7 +3,7 @@
 Usage: python benchmarks/release.py [--rows 5,15,50] [--turns 3] [--only scale,model], rows in millions. Each turn
 copies the file and releases it in every way; the ratios are those within a turn, their median over turns: of seconds on
 the clock, and of seconds that all threads together computed, which other work on the machine changes little. Hashing
-the output and ``inspect`` are shown apart. As in the command, the products of NumPy use one thread.
+the output is part of a release. As in the command, the products of NumPy use one thread.
 """
 
 from __future__ import annotations
@@ -34,18 +34,8 @@ if what != "copy":
         asked |= {} if what == "shift" else {"known": sv.Structure(minimum=0)}
         asked |= {"shape": "catalogue"} if what == "model" else {}
     plan = sv.plan(sv.Problem(secret=secret, **asked), max_risk=0.2)
-    hashing, hash_computed = [0.0], [0.0]
-    plain = module.hash_file
-    def timed(path):
-        began, computed = time.perf_counter(), time.thread_time()
-        try:
-            return plain(path)
-        finally:
-            hashing[0] += time.perf_counter() - began
-            hash_computed[0] += time.thread_time() - computed
-    module.hash_file = timed
 import polars as pl
-began, computed, apart = time.perf_counter(), time.process_time(), 0.0
+began, computed = time.perf_counter(), time.process_time()
 if what == "copy":
     pl.scan_parquet(source).sink_parquet(target)
 elif what == "inspect":
@@ -54,10 +44,9 @@ else:
     import warnings
     warnings.simplefilter("ignore")
     module.release_file(plan, source, target, column="latency", accept=["bounds"])
-    apart = hashing[0]
-seconds = time.perf_counter() - began - apart
-computed = time.process_time() - computed - (hash_computed[0] if apart else 0.0)
-print(json.dumps({"seconds": seconds, "computed": computed, "hashing": apart,
+seconds = time.perf_counter() - began
+computed = time.process_time() - computed
+print(json.dumps({"seconds": seconds, "computed": computed,
                   "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20}))
 """
 
@@ -113,7 +102,7 @@ def main() -> None:
     every = ("copy", "shift", "scale", "mean", "std", "quantile", "model", "inspect")
     kinds = every if options.only is None else ("copy", *options.only.split(","))
     results: dict[str, list[dict[str, float]]] = {kind: [] for kind in kinds}
-    print(f"{'rows':>12} {'what':<10} {'seconds':>8} {'x copy':>7} {'computed x':>11} {'hashing':>8} {'peak GiB':>9}")
+    print(f"{'rows':>12} {'what':<10} {'seconds':>8} {'x copy':>7} {'computed x':>11} {'peak GiB':>9}")
     with tempfile.TemporaryDirectory() as folder:
         for rows in sizes:
             source, target = Path(folder) / "in.parquet", Path(folder) / "out.parquet"
@@ -129,7 +118,7 @@ def main() -> None:
                 )
                 print(
                     f"{rows:>12,} {kind:<10} {found['seconds']:>8.2f} {ratio:>7.2f} {computed:>11.2f} "
-                    f"{found['hashing']:>8.2f} {found['peak']:>9.2f}",
+                    f"{found['peak']:>9.2f}",
                     flush=True,
                 )
     if len(sizes) > 1:

@@ -34,6 +34,8 @@ _WHERE = {
     "Function": "problem.secrets.function",
     "Gaussian": "problem.families.gaussian",
     "Geometric": "problem.families.geometric",
+    "GroupDifference": "problem.secrets.group_difference",
+    "GroupRatio": "problem.secrets.group_ratio",
     "Inspection": "tables.inspection",
     "Iqr": "problem.secrets.iqr",
     "JointRisk": "composition",
@@ -66,7 +68,9 @@ _WHERE = {
     "Rate": "simulation",
     "Relative": "problem.tolerance",
     "Release": "tables.release",
+    "ReleaseTransformer": "pipeline",
     "Reproduced": "reproducing.run",
+    "Rows": "problem.secrets.rows",
     "Secret": "problem.secret",
     "SecretLeakage": "leaking",
     "Series": "drifting",
@@ -114,6 +118,7 @@ _WHERE = {
     "tiers": "composition",
     "verify": "tables.verify_file",
     "verify_file": "tables.verify_file",
+    "write_report": "report.document.write",
 }
 """Where each public name lives: loaded on first use, so that importing statveil costs next to nothing. The only list of
 public names; ``__init__.pyi`` gives them their types, and a test holds the two together."""

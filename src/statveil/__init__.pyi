@@ -49,6 +49,7 @@ from statveil.ledger.ledger import Ledger as Ledger
 from statveil.ledger.verifying import LedgerCheck as LedgerCheck
 from statveil.ledger.view import LedgerView as LedgerView
 from statveil.mechanisms.mechanism import Mechanism as Mechanism
+from statveil.pipeline import ReleaseTransformer as ReleaseTransformer
 from statveil.plan_file import load_plan as load_plan
 from statveil.plan_file import save_plan as save_plan
 from statveil.planning import (
@@ -103,16 +104,20 @@ from statveil.problem.secrets.extreme import Maximum as Maximum
 from statveil.problem.secrets.extreme import Minimum as Minimum
 from statveil.problem.secrets.fraction import Fraction as Fraction
 from statveil.problem.secrets.function import Function as Function
+from statveil.problem.secrets.group_difference import GroupDifference as GroupDifference
+from statveil.problem.secrets.group_ratio import GroupRatio as GroupRatio
 from statveil.problem.secrets.iqr import Iqr as Iqr
 from statveil.problem.secrets.mean import Mean as Mean
 from statveil.problem.secrets.median import Median as Median
 from statveil.problem.secrets.quantile import Quantile as Quantile
+from statveil.problem.secrets.rows import Rows as Rows
 from statveil.problem.secrets.std import Std as Std
 from statveil.problem.secrets.total import Total as Total
 from statveil.problem.secrets.trimmed_mean import TrimmedMean as TrimmedMean
 from statveil.problem.structure import Structure as Structure
 from statveil.problem.tolerance import Relative as Relative
 from statveil.protection import Protection as Protection
+from statveil.report.document.write import write_report as write_report
 from statveil.reproducing.run import Reproduced as Reproduced
 from statveil.reproducing.run import reproduce as reproduce
 from statveil.simulation import Rate as Rate

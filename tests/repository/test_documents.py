@@ -74,7 +74,7 @@ def test_the_example_of_a_release_runs():
 
 
 def test_the_examples_of_two_secrets_run_and_print_what_they_say(tmp_path, monkeypatch, capsys):
-    (code,) = _blocks("docs/two-secrets.md", "python")
+    code = "\n".join(_blocks("docs/two-secrets.md", "python"))
     said = [line.removeprefix("# ") for line in code.splitlines() if line.startswith("# ")]
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
@@ -88,6 +88,35 @@ def test_the_examples_of_two_secrets_run_and_print_what_they_say(tmp_path, monke
             run()
         assert end.value.code == 0, command
     assert "released: mean = 30, std = 12.5" in capsys.readouterr().out
+
+
+def test_the_examples_of_two_groups_run_and_print_what_they_say(tmp_path, monkeypatch, capsys):
+    (code,) = _blocks("docs/groups.md", "python")
+    said = [line.removeprefix("# ") for line in code.splitlines() if line.startswith("# ")]
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(code, "groups.md", "exec"), {})
+    assert out.getvalue().splitlines() == said
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(4)
+    years = rng.choice([2022, 2023, 2024], 400)
+    rows = "".join(
+        f"{year},{revenue!r}\n" for year, revenue in zip(years, rng.gamma(3.0, 9.0, 400).tolist(), strict=True)
+    )
+    (tmp_path / "sales.csv").write_text(f"year,revenue\n{rows}", encoding="utf-8")
+    (block,) = _blocks("docs/groups.md", "console")
+    for command in re.findall(r"^\$ (.*)$", block, flags=re.MULTILINE):
+        monkeypatch.setattr("sys.argv", shlex.split(command))
+        with pytest.raises(SystemExit) as end:
+            run()
+        assert end.value.code == 0, command
+    assert "agrees with its card" in capsys.readouterr().out
+
+
+def test_the_example_of_a_pipeline_runs_and_prints_what_it_says(capsys):
+    (code,) = _blocks("docs/scikit-learn.md", "python")
+    exec(compile(code, "scikit-learn.md", "exec"), {})
+    assert capsys.readouterr().out.split() == re.findall(r"print\(.*\)\s+# (.*)", code)
 
 
 def test_the_example_of_a_whole_table_runs():
@@ -141,6 +170,25 @@ def test_the_example_of_an_own_engine_runs():
     assert len(set(np.subtract(names["done"].table["x"], names["table"]["x"]).round(6))) == 1
 
 
+def test_the_example_of_a_number_of_rows_runs_and_its_commands_too(tmp_path, monkeypatch):
+    (code,) = _blocks("docs/row-count.md", "python")
+    said = [line.removeprefix("# ") for line in code.splitlines() if line.startswith("# ")]
+    out, names = io.StringIO(), {}
+    with contextlib.redirect_stdout(out):
+        exec(compile(code, "row-count.md", "exec"), names)
+    assert out.getvalue().splitlines() == said
+    monkeypatch.chdir(tmp_path)
+    names["orders"].write_csv("orders.csv")
+    (block,) = _blocks("docs/row-count.md", "console")
+    commands = [line.removeprefix("$ ") for line in block.splitlines()]
+    for command in commands:
+        monkeypatch.setattr("sys.argv", shlex.split(command))
+        with pytest.raises(SystemExit) as end:
+            run()
+        assert end.value.code == 0, command
+    assert len(_rows(tmp_path / "part.csv")) == len(names["released"])
+
+
 def test_the_example_of_a_specification_is_planned_as_it_says():
     (text,) = _blocks("docs/specification.md", "toml")
     (said,) = _blocks("docs/specification.md", "text")
@@ -156,7 +204,7 @@ def test_the_documents_name_every_mode_and_no_other(name):
         table = re.search(r"\n(\|[^\n]*\bmode \|[^\n]*\n)((?:\|[^\n]*\n)+)", text)
         place = [cell.strip() for cell in table[1].split("|")].index("mode")
         listed = " ".join(row.split("|")[place] for row in table[2].splitlines())
-    assert set(re.findall(r"`([a-z]+)`", listed)) == set(MODES)
+    assert set(re.findall(r"`([a-z-]+)`", listed)) == set(MODES)
 
 
 def test_the_example_of_an_own_family_and_secret_gives_a_plan_that_an_attacker_confirms():
@@ -180,3 +228,21 @@ def test_every_link_of_the_documents_leads_somewhere():
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_examples_of_a_report_run_and_print_what_they_say(tmp_path, monkeypatch, capsys):
+    (code,) = _blocks("docs/report.md", "python")
+    said = [line.removeprefix("# ") for line in code.splitlines() if line.startswith("# ")]
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(code, "report.md", "exec"), {})
+    assert out.getvalue().splitlines() == said
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    (block,) = _blocks("docs/report.md", "console")
+    for command in re.findall(r"^\$ (.*)$", block, flags=re.MULTILINE):
+        monkeypatch.setattr("sys.argv", shlex.split(command))
+        with pytest.raises(SystemExit) as end:
+            run()
+        assert end.value.code == 0, (command, capsys.readouterr().err)
+    assert "Written to public-report.html (public)." in capsys.readouterr().out

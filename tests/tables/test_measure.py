@@ -32,6 +32,23 @@ def test_quantiles_are_numpys_to_the_last_bit(limit, values, alpha):
     assert found == np.quantile(kept, alpha)
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("alpha", [0.02, 0.5, 0.9])
+def test_rows_in_no_order_take_one_pass_however_many_they_are(sign, alpha, monkeypatch):
+    """What is held is thinned out where it would be too much; rows in order are read again, and just as exact."""
+    monkeypatch.setattr(quantile_module, "_COLLECT", 2_048)
+    values = sign * np.random.default_rng(5).normal(100, 12, 80_000)
+    for column, most in ((values, 1), (np.sort(values), 6)):
+        passes = []
+
+        def blocks(column=column, passes=passes):
+            passes.append(1)
+            return (column[start : start + 2_000] for start in range(0, len(column), 2_000))
+
+        assert measure(blocks, levels=(alpha,)).quantile(alpha) == np.quantile(column, alpha)
+        assert len(passes) <= most
+
+
 @given(values=columns)
 def test_moments_are_those_of_the_finite_values(values):
     kept = values[np.isfinite(values)]

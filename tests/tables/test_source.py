@@ -193,15 +193,20 @@ def test_inspect_says_the_same_of_every_engine(engine):
     assert without("type", found) == without("type", sv.inspect(SMALL.drop("seen")).to_json()["columns"])
 
 
+def _said(audit):
+    """What an audit says, but for the names of files, which tables in memory do not have."""
+    return {key: value for key, value in audit.to_json().items() if key not in ("original", "released")}
+
+
 def test_audit_says_the_same_of_frames_and_of_files(tmp_path):
     done = sv.release(SHIFT, SMALL, column="x")
     before, after = tmp_path / "a.parquet", tmp_path / "b.parquet"
     SMALL.write_parquet(before)
     done.write_parquet(after)
-    frames = sv.audit(SHIFT, SMALL, done, column="x", **ONE).to_json()
-    assert sv.audit(SHIFT, before, after, column="x", **ONE).to_json() == frames
+    frames = _said(sv.audit(SHIFT, SMALL, done, column="x", **ONE))
+    assert _said(sv.audit(SHIFT, before, after, column="x", **ONE)) == frames
     pandas = [pd.DataFrame(table.to_dict(as_series=False)) for table in (SMALL, done)]
-    assert sv.audit(SHIFT, *pandas, column="x", **ONE).to_json() == frames
+    assert _said(sv.audit(SHIFT, *pandas, column="x", **ONE)) == frames
     assert {one["column"] for one in frames["distances"]["correlations"]} >= {"age", "seen"}
     assert [one["attacker"] for one in frames["findings"]].count("plug-in") == 1
 
@@ -210,8 +215,8 @@ def test_audit_leaves_out_whole_numbers_that_floats_cannot_hold(tmp_path):
     table = SMALL.with_columns(id=pl.Series(range(2**60, 2**60 + ROWS)))
     path = written(table, tmp_path, "parquet")
     done = sv.release(SHIFT, table, column="x")
-    frames = sv.audit(SHIFT, table, done, column="x", **ONE).to_json()
-    assert sv.audit(SHIFT, path, done, column="x", **ONE).to_json() == frames
+    frames = _said(sv.audit(SHIFT, table, done, column="x", **ONE))
+    assert _said(sv.audit(SHIFT, path, done, column="x", **ONE)) == frames
 
 
 def test_compare_says_the_same_of_a_frame_and_of_its_file(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
@@ -12,6 +13,7 @@ from statveil.cli.progress import shown
 from statveil.cli.table_plans import table_plan_of
 from statveil.cli.terminal import IN_PLACE, echo
 from statveil.plan_file import load_plan
+from statveil.problem.structure import Structure
 from statveil.spoken import describe
 
 __all__ = ["command"]
@@ -49,7 +51,9 @@ __all__ = ["command"]
     help="Tables to attack at most, at least 200; an audit ends as soon as its verdict is clear.",
 )
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Seed, to repeat an audit exactly.")
-@click.option("-o", "--output", metavar="FILE", help="Write the audit as a page (.html). It is private.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="Write the audit as a page (.html), or as JSON (.json). It is private."
+)
 @json_option
 def command(
     plan_file: str,
@@ -73,19 +77,22 @@ def command(
     Exit code 0 says that none does: where the audit stays undecided, the verdict and a line on standard error say so.
     """
     from statveil.auditing.audit import Audit, audit
+    from statveil.auditing.audit_file import save_audit
     from statveil.report.audit import audit_page
 
+    write = save_audit if output is not None and output.lower().endswith(".json") else audit_page
     tables = table_plan_of(plan_file)
-    if tables is None and column is None:
+    plan: Any = load_plan(plan_file) if tables is None else tables
+    if column is None and tables is None and not plan.release_mode.of_table:
         raise click.UsageError("the plan is about one column: name it (--column). A specification needs none.")
     structure, records, releases = parse_knowledge(known)
     with shown() as progress:
         found = audit(
-            load_plan(plan_file) if tables is None else tables,
+            plan,
             original,
             released,
             column=column,
-            known=structure,
+            known=None if structure == Structure() else structure,
             records=records,
             releases=[(load_plan(plan), table) for plan, table in releases],
             record=record,
@@ -96,7 +103,7 @@ def command(
             progress=progress,
         )
     if output is not None:
-        audit_page(found, output)
+        write(found, output)
         IN_PLACE.append(output)
     if as_json:
         echo_json(found.to_json())

@@ -49,7 +49,8 @@ def command(as_json: bool) -> None:
             }
         )
         return
-    follow = [kind for kind, cls in SECRETS.items() if cls.portable and cls.examples()[0].per_shift is not None]
+    examples = {kind: cls.examples()[0] for kind, cls in SECRETS.items() if cls.portable}
+    follow = [kind for kind, one in examples.items() if one.per_shift is not None or one.apart is not None]
     echo("No family: a column of any shape, the prior on the statistic itself, as in --prior 100:250")
     echo(f"  {', '.join(sorted(follow))}\n")
     echo("Families (parameters; secrets; distances)")

@@ -11,8 +11,8 @@ from typing import NoReturn
 import click
 
 from statveil import __version__
-from statveil.cli.stopping import Stopped
 from statveil.cli.terminal import IN_PLACE, echo
+from statveil.stopping import Stopped
 
 __all__ = ["TRACEBACK", "UNEXPECTED", "main", "run", "statveil"]
 
@@ -26,12 +26,15 @@ _COMMANDS = {
     "ledger": "what was released before, and budgets for all of it together",
     "leakage": "what releases tell whatever is believed, in bits",
     "limits": "what no mechanism can beat",
+    "schema": "the JSON schema of a plan, card, record or specification",
     "list": "families, secrets, priors and the pairs that work",
     "plan": "the best mechanism for a target, without any data",
     "release": "a table file, one column under a plan or all under a specification",
+    "report": "one page about a release, for those who decide (private, or --public)",
     "reproduce": "the paper's figures and tables, with one page that collects them",
     "series": "risk month by month of a statistic that drifts",
     "simulate": "the best attacker played against a plan",
+    "studio": "private: the whole flow as a page in the browser, on this machine alone",
     "tiers": "nested plans for audiences of rising trust",
     "verify": "a released table against its card",
 }

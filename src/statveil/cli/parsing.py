@@ -74,7 +74,7 @@ def parse_range(text: str) -> tuple[float | Relative, float | Relative]:
 
 def parse_knowledge(
     texts: Sequence[str],
-) -> tuple[Structure, list[tuple[int, float]], list[tuple[str, str]]]:
+) -> tuple[Structure | None, list[tuple[int, float]], list[tuple[str, str]]]:
     """All ``--known`` options of an audit: structure, ``record=ROW:VALUE``, ``release=PLAN:TABLE``."""
     structure: list[str] = []
     records: list[tuple[int, float]] = []
@@ -95,7 +95,7 @@ def parse_knowledge(
             releases.append((head, tail))
         else:
             structure.append(text)
-    return parse_known(",".join(structure)) if structure else Structure(), records, releases
+    return parse_known(",".join(structure)) if structure else None, records, releases
 
 
 def parse_point(text: str) -> dict[str, float]:

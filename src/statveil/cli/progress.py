@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from statveil.spoken import Progress
+from statveil.spoken import Progress, harmless
 
 __all__ = ["line_shown", "shown"]
 
@@ -22,7 +22,7 @@ def shown() -> Iterator[Progress]:
     from rich.progress import Progress as Bar
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),  # a name of a column may look like markup
         BarColumn(),
         TextColumn("{task.completed:,} rows"),
         TimeElapsedColumn(),
@@ -32,7 +32,7 @@ def shown() -> Iterator[Progress]:
 
         def tell(stage: str, rows: int, total: int | None) -> None:
             if stage not in tasks:
-                tasks[stage] = bar.add_task(stage, total=total)
+                tasks[stage] = bar.add_task(harmless(stage), total=total)
             task = bar.tasks[tasks[stage]]
             if total is not None and task.completed >= total:  # the next pass over the same rows
                 bar.reset(tasks[stage], total=total)

@@ -8,11 +8,11 @@ import click
 
 from statveil.cli.options import Once, echo_json, json_option
 from statveil.cli.progress import shown
-from statveil.cli.stopping import stoppable
 from statveil.cli.table_plans import table_plan_of
 from statveil.cli.terminal import IN_PLACE, echo
 from statveil.plan_file import load_plan
 from statveil.spoken import describe
+from statveil.stopping import stoppable
 
 if TYPE_CHECKING:
     from statveil.ledger.keeper import Keeper
@@ -26,7 +26,7 @@ __all__ = ["command"]
 @click.argument("plan_file", metavar="PLAN|SPEC")
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
-@click.option("--column", metavar="NAME", help="The column to release (needed, but for a specification).")
+@click.option("--column", metavar="NAME", help="The column to release (needed, but for a specification or rows).")
 @click.option(
     "--accept",
     multiple=True,
@@ -41,6 +41,11 @@ __all__ = ["command"]
 @click.option("--dataset", metavar="NAME", help="With --ledger: the name of the table, whose rows stay the same.")
 @click.option("--budget", type=float, metavar="T", help="With --ledger: largest joint risk of the secret, set once.")
 @click.option("--audience", metavar="NAME", help="With --ledger: who gets it; noted, and all count together.")
+@click.option(
+    "--planned-again",
+    is_flag=True,
+    help="With a specification: say on the card that it was planned again after a release, audit or refusal.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace an existing output.")
 @click.option("--round", "digits", type=int, metavar="DIGITS", help="Decimals of the released numbers.")
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="For tests only: a seed that can be guessed.")
@@ -57,6 +62,7 @@ def command(
     dataset: str | None,
     budget: float | None,
     audience: str | None,
+    planned_again: bool,
     overwrite: bool,
     digits: int | None,
     seed: int | None,
@@ -76,13 +82,16 @@ def command(
         for option, value in given.items():
             if value not in (None, (), False):
                 raise click.UsageError(f"a specification says what becomes of each column; leave out {option}.")
-        _release_table(table_plan, plan_file, source, target, record, overwrite, seed, keeper, as_json)
+        _release_table(table_plan, plan_file, source, target, record, planned_again, overwrite, seed, keeper, as_json)
         return
-    if column is None:
+    if planned_again:
+        raise click.UsageError("--planned-again is for the release of a whole table by its specification.")
+    plan = load_plan(plan_file)
+    if column is None and not plan.release_mode.of_table:
         context = click.get_current_context()
         missing = next(param for param in context.command.params if param.name == "column")
         raise click.MissingParameter(ctx=context, param=missing)
-    plan = load_plan(plan_file)
+    shuffle = shuffle or plan.release_mode.of_table
     with stoppable(), shown() as progress:
         done = release_file(
             plan,
@@ -128,6 +137,7 @@ def _release_table(
     source: str,
     target: str,
     record: str | None,
+    planned_again: bool,
     overwrite: bool,
     seed: int | None,
     keeper: Keeper | None,
@@ -141,6 +151,7 @@ def _release_table(
             source,
             target,
             record=record,
+            planned_again=planned_again,
             overwrite=overwrite,
             seed=seed,
             protect=[plan_file],

@@ -21,7 +21,7 @@ __all__ = ["command"]
 @click.option("--trend", metavar="X", help="Known change per month, beside the drift.")
 @click.option("--sticky", is_flag=True, help="Keep a release while the statistic is within half a bin of it.")
 @click.option("--max-risk", metavar="T", help="Also look for the bins that hold this risk in every month.")
-@click.option("--paths", type=int, default=1_000, show_default=True, metavar="N", help="Paths drawn beyond 12 months.")
+@click.option("--paths", type=int, default=2_000, show_default=True, metavar="N", help="Paths drawn beyond 12 months.")
 @click.option("--seed", type=click.IntRange(min=0), metavar="S", help="Seed of the paths, to repeat a run exactly.")
 @json_option
 def command(

@@ -11,7 +11,7 @@ import numpy as np
 from statveil.auditing.audit import PRIVATE
 from statveil.numbers import positive
 from statveil.problem.problem import Problem
-from statveil.spoken import Spoken
+from statveil.spoken import Drawn
 
 __all__ = ["Comparison", "Line"]
 
@@ -39,7 +39,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Comparison(Spoken):
+class Comparison(Drawn):
     """Our mechanisms beside the alternatives on one column. Private.
 
     Attributes
@@ -60,6 +60,8 @@ class Comparison(Spoken):
     """
 
     words = "report.comparison:describe_comparison"
+    picture = "report.comparison:comparison_chart"
+    frame = "report.frames:comparison_frame"
 
     column: str
     rows: int

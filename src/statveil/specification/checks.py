@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from statveil.errors import shortened, unknown_name
+from statveil.problem.of_groups import OfGroups
 from statveil.specification.expressions import Expression
 from statveil.specification.kinds import kind_of
 from statveil.specification.nodes import Binary, Call, Column, Node, Unary, walk
@@ -38,6 +39,7 @@ def _check_hide(name: str, one: Hide, columns: Mapping[str, Treatment], others: 
             f"the column {_said(name)} has no target; give it max_risk, max_distortion or bin, or give the table a "
             "[budget] with max_risk."
         )
+    _check_labels(name, one, columns, others)
     if one.group is None:
         return
     place: tuple[str, ...] = ("group",)
@@ -49,6 +51,30 @@ def _check_hide(name: str, one: Hide, columns: Mapping[str, Treatment], others: 
             f"{_said(one.group)}, which is released as something else.",
             place,
         )
+
+
+def _check_labels(name: str, one: Hide, columns: Mapping[str, Treatment], others: str) -> None:
+    """The labels of the groups that a secret compares are public: the rows move by them."""
+    for place, problem in enumerate(one.problems):
+        secret = problem.secret
+        if not isinstance(secret, OfGroups):
+            continue
+        found = columns.get(secret.by)
+        if found is None and others == "refuse":
+            raise PlacedError(unknown_name("column of groups", secret.by, columns), ("hide", place))
+        became = "" if found is None else _BECAME.get(type(found), "")
+        if found is None and others == "drop":
+            became = "dropped"
+        if became:
+            raise PlacedError(
+                f"the {secret.kind} of {_said(name)} compares groups that the column {_said(secret.by)} names, which "
+                f"is {became}: everyone must see which rows belong to which group. Keep that column, or hide another "
+                "statistic.",
+                ("hide", place),
+            )
+
+
+_BECAME: dict[type, str] = {Hide: "hidden", Drop: "dropped", Link: "linked", Derive: "derived"}
 
 
 def _check_link(name: str, one: Link, columns: Mapping[str, Treatment]) -> None:

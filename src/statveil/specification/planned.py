@@ -19,7 +19,7 @@ from statveil.specification.reading import placed_in
 from statveil.specification.specification import Specification
 from statveil.specification.split import split
 from statveil.specification.together import Together, joint
-from statveil.spoken import Spoken
+from statveil.spoken import Drawn
 
 __all__ = ["FORMAT", "VERSION", "TablePlan", "plan_specification"]
 
@@ -28,7 +28,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TablePlan(Spoken):
+class TablePlan(Drawn):
     """One plan for each hidden column of a specification; made without data, it can be published.
 
     Attributes
@@ -47,6 +47,8 @@ class TablePlan(Spoken):
     """
 
     words = "report.table_plan:describe_table_plan"
+    picture = "report.plan_chart:table_chart"
+    frame = "report.frames:table_plan_frame"
 
     specification: Specification
     plans: Mapping[str, Plan]

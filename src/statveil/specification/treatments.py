@@ -106,6 +106,12 @@ class Hide:
         with _in_a_file():
             with at("hide", place):
                 secret = parse_secret(one.secret)
+            if secret.of_table:
+                raise PlacedError(
+                    f"the {secret.label} of a table are no statistic of a column, and a specification cannot hide them "
+                    "yet: release the table under a plan of their own, and its part under the specification.",
+                    ("hide", place),
+                )
             settings = {"trials": self.trials, "categories": self.categories, "labels": self.labels}
             stray = [key for key, value in settings.items() if value is not None and self.family is None]
             if stray:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
+import numpy as np
+
 from statveil.numeric import Array
 
-__all__ = ["BLOCK", "Array", "Blocks", "blocks_of", "in_blocks"]
+__all__ = ["BLOCK", "Array", "Blocks", "all_finite", "blocks_of", "finite_rows", "in_blocks"]
 
 BLOCK = 65_536
 """Rows of every block but the last. Seeded maps draw per block, so this number is part of what a seed means."""
@@ -38,6 +41,33 @@ def in_blocks(chunks: Iterable[tuple[Tag, Chunk]]) -> Iterator[list[tuple[Tag, C
             size += len(chunk) - start
     if size:
         yield held
+
+
+def all_finite(values: Array) -> bool:
+    """Whether all values are finite.
+
+    >>> all_finite(np.array([1e308, 1e308])), all_finite(np.array([np.inf, -np.inf]))
+    (True, False)
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        # whatever is not finite shows in the sum, which takes a quarter of the time; so does one that is too large
+        return math.isfinite(values.sum()) or bool(np.isfinite(values).all())
+
+
+def finite_rows(values: Array) -> tuple[Array, float, float]:
+    """The finite values, the block itself where all are, with the least and the largest of them.
+
+    >>> finite_rows(np.array([3.0, np.nan, 1.0]))
+    (array([3., 1.]), 1.0, 3.0)
+    """
+    if not len(values):
+        return values, math.inf, -math.inf
+    # a value that is not finite shows in one of the ends: they are needed anyway, so nothing is looked at twice
+    least, most = float(values.min()), float(values.max())
+    if math.isfinite(least) and math.isfinite(most):
+        return values, least, most
+    finite = values[np.isfinite(values)]
+    return (finite, float(finite.min()), float(finite.max())) if len(finite) else (finite, math.inf, -math.inf)
 
 
 def blocks_of(values: Array) -> Blocks:

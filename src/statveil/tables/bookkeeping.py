@@ -8,30 +8,36 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
+from statveil.errors import TableError
 from statveil.planning import Plan
 
-__all__ = ["Bookkeeper", "NoBooks", "Written", "source_mark"]
+__all__ = ["Bookkeeper", "Books", "NoBooks", "Written", "books_of", "source_mark"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A released table that lies whole in its work folder and is about to get its place. Nothing in it is private."""
+    """A released table that is whole and about to be handed over. Nothing in it is private.
+
+    A file lies in its work folder until then; a table in memory is nowhere but in this process.
+    """
 
     plan: Plan
     column: str
-    table: Path
-    """Where it lies."""
-    target: Path
-    """Where it is put."""
     sha256: str
+    """Of the file, or of what is in a table in memory."""
     source: str | None
     """Which input and which secret seed it was made of, by a keyed hash; ``None`` where no record keeps the key."""
     accepted: tuple[str, ...]
     shuffled: bool
+    table: Path | None = None
+    """Where a file lies."""
+    target: Path | None = None
+    """Where it is put."""
 
 
+@runtime_checkable
 class Bookkeeper(Protocol):
     """What keeps account of the releases of a dataset."""
 
@@ -52,8 +58,16 @@ class Bookkeeper(Protocol):
     def entered(self, *written: Written) -> AbstractContextManager[None]:
         """Around the putting in place: entries stand before the output has its name, and are finished after.
 
-        One is given for each column that was released, all of the same table.
+        One is given for each column that was released, all of the same table. One in memory is handed over after this.
         """
+
+
+@runtime_checkable
+class Books(Protocol):
+    """A ledger: it says who keeps account of a dataset."""
+
+    def keeper(self, *, dataset: str, budget: float | None = ..., audience: str = ...) -> Bookkeeper:
+        """Who keeps account of one release."""
 
 
 class NoBooks:
@@ -72,6 +86,29 @@ class NoBooks:
     def entered(self, *written: Written) -> AbstractContextManager[None]:
         """Nothing to do."""
         return nullcontext()
+
+
+def books_of(ledger: Any, *, dataset: str | None, budget: float | None, audience: str | None) -> Bookkeeper:
+    """Who keeps account of a release: nobody, a ledger for a dataset, or a keeper who was made for one before.
+
+    >>> books_of(None, dataset=None, budget=None, audience=None).notes
+    ()
+    """
+    given: dict[str, Any] = {"dataset": dataset, "budget": budget, "audience": audience}
+    said = {name: value for name, value in given.items() if value is not None}
+    if ledger is None:
+        if said:
+            raise TableError(f"{next(iter(said))} is for a release that is entered in a ledger; give it as ledger=...")
+        return NoBooks()
+    if isinstance(ledger, Bookkeeper):
+        if said:
+            raise TableError(f"a ledger's keeper knows its dataset itself; leave out {', '.join(said)}.")
+        return ledger
+    if not isinstance(ledger, Books):
+        raise TableError(f"ledger must be a ledger, such as sv.Ledger('books.db'). Got {type(ledger).__name__}.")
+    if dataset is None:
+        raise TableError("a ledger counts releases of a dataset; give its name: dataset=...")
+    return ledger.keeper(**said)
 
 
 def source_mark(seed: int, sha256: str) -> str:

@@ -16,18 +16,22 @@ from statveil.plan_file import DAMAGE, damage
 from statveil.planning import Plan
 from statveil.problem.problem import Problem
 from statveil.problem.tolerance import Relative
-from statveil.problem.wording import beyond_shape, distortion_text, hit_text, share_of
+from statveil.problem.wording import beyond_shape
 from statveil.rounding import shown_up
 from statveil.small_file import read_small
 from statveil.tables.other_columns import OtherColumns
+from statveil.tables.rows_words import ROWS_ASSUMED, ROWS_CHECKED
 from statveil.tables.verification import LEAKS, blind_spots
+from statveil.words.guarantee import distortion_says, guarantee_says, in_words
 
 __all__ = [
     "FORMAT",
     "TABLE_VERSION",
     "VERSION",
+    "as_worded",
     "card_path",
     "check_card",
+    "load_card",
     "make_card",
     "plan_of",
     "read_card",
@@ -65,11 +69,11 @@ def make_card(
 
     ``beside`` says what became of the other columns, where a specification does.
     """
-    problem = plan.problem
+    problem, what = plan.problem, "table" if plan.release_mode.of_table else "column"
     return {
         "format": FORMAT,
         "version": VERSION,
-        "says": "Public. Describes how the column was released; holds nothing computed from the original table.",
+        "says": f"Public. Describes how the {what} was released; holds nothing computed from the original table.",
         "column": column,
         "mode": plan.mode,
         "guarantee": {
@@ -80,10 +84,9 @@ def make_card(
             **_secrets(plan),
             "distortion": plan.distortion,
             "distance": problem.distance,
-            "distortion_says": _distortion(plan),
-            "says": f"Under the stated prior, anyone who sees the released column and knows this plan guesses the "
-            f"original's {hit_text(problem)} with probability at most "
-            f"{shown_up(plan.risk)} ({plan.risk_kind}).{_alone(plan)}{_but(plan, accepted)}",
+            "distortion_says": distortion_says(plan),
+            "says": guarantee_says(plan, accepted),
+            "in_words": in_words(plan, column=column, accepted=accepted),
         },
         "declared": problem.known.to_json(),
         "assumptions": _assumptions(plan, shuffled, beside),
@@ -108,10 +111,16 @@ def read_card(output: Path) -> dict[str, Any]:
     """The card of a released table."""
     path = card_path(output)
     try:
-        data: Any = json.loads(read_small(path))
+        return load_card(path)
     except FileNotFoundError:
         raise FileError(f"{output} has no card; expected {path.name} beside it, made by 'statveil release'.") from None
-    except FileError:
+
+
+def load_card(path: Path) -> dict[str, Any]:
+    """A card from its own file."""
+    try:
+        data: Any = json.loads(read_small(path))
+    except (FileNotFoundError, FileError):
         raise
     except (ValueError, RecursionError):
         raise FileError(f"{path} is not a card: it is no valid JSON.") from None
@@ -128,6 +137,13 @@ def check_card(data: Any, source: str) -> dict[str, Any]:
             f"{source} has card version {version!r}; this statveil reads up to {TABLE_VERSION}. Upgrade statveil."
         )
     return data
+
+
+def as_worded(again: dict[str, Any], card: Mapping[str, Any]) -> dict[str, Any]:
+    """A card made again, without the plain words where the one that it is compared with is from before them."""
+    if "in_words" in card["guarantee"]:
+        return again
+    return {**again, "guarantee": {key: value for key, value in again["guarantee"].items() if key != "in_words"}}
 
 
 def plan_of(card: dict[str, Any], source: str) -> Plan:
@@ -148,26 +164,6 @@ def read_from(card: Mapping[str, Any], source: str, read: Callable[[dict[str, An
         raise FileError(f"the plan on {source} is damaged ({damage(error)}).") from None
 
 
-def _but(plan: Plan, accepted: tuple[str, ...]) -> str:
-    """What takes away from the guarantee, said where the guarantee is said."""
-    but = f" {plan.release_mode.but}" if plan.release_mode.but else ""
-    if accepted:
-        but += f" It does not hold for someone who knows what was accepted as a leak: {', '.join(accepted)}."
-    return but
-
-
-def _alone(plan: Plan) -> str:
-    """Of two secrets, what holds of each."""
-    found = plan.of_each
-    if found is None:
-        return ""
-    parts = (
-        f"the {one.secret.label} at most {shown_up(each.value)}"
-        for one, each in zip(plan.problem.each, found.each, strict=True)
-    )
-    return f" Alone: {', '.join(parts)}; both at once at most {shown_up(found.intersection.value)}."
-
-
 def _secrets(plan: Plan) -> dict[str, Any]:
     """The same for scripts."""
     said = plan.to_json() if plan.problem.also else {}
@@ -182,43 +178,10 @@ def _closeness(problem: Problem) -> dict[str, Any]:
     return {"tolerance": closeness}
 
 
-def _distortion(plan: Plan) -> str:
-    """What the number is, which not everyone would guess."""
-    if plan.problem.family.model is not None:
-        what = f"change of the {plan.problem.secret.label}"
-        if plan.problem.measure.kind == "relative":
-            what = share_of(plan.problem)
-        return (
-            f"The largest {what}: at most {distortion_text(plan.problem, plan.distortion)}. What the column differed "
-            "from the model comes on top; its holder was told."
-        )
-    if plan.problem.family.shapeless:
-        what = "W1 distance between original and release, in the column's unit"
-        if plan.problem.measure.kind == "relative":
-            what = share_of(plan.problem)
-        return f"The largest {what}: at most {distortion_text(plan.problem, plan.distortion)}."
-    if plan.problem.also and plan.problem.family.column_text == "a column of any shape":
-        return (
-            "The largest W1 distance between original and release, in the column's unit, whatever the shape: at most "
-            f"{shown_up(plan.distortion)}."
-        )
-    what = _DISTANCES[plan.problem.distance]
-    says = f"The largest {what} between the model at the true and at the released parameters: at most "
-    says += f"{shown_up(plan.distortion)}."
-    if plan.release_mode.random:
-        says += " The rows of a column whose shape is not the model's may change by more; its holder was told."
-    return says
-
-
-_DISTANCES = {
-    "w1": "W1 distance",
-    "log-w1": "W1 distance of the logarithms",
-    "tv": "total variation distance",
-}
-
-
 def _checked(plan: Plan, shuffled: bool, beside: OtherColumns | None) -> list[str]:
     """What was looked at of the rows before the release, and what was not: the same words for every table."""
+    if plan.release_mode.of_table:
+        return [*ROWS_CHECKED]
     others = "other columns" if beside is None else "columns that were kept or moved under another map"
     each = "other column" if beside is None else "column that was kept or moved under another map"
     searched = [
@@ -234,7 +197,10 @@ def _checked(plan: Plan, shuffled: bool, beside: OtherColumns | None) -> list[st
     if not plan.release_mode.random:
         return [
             *searched,
-            "The order of the rows does not matter to this mode: all rows move alike, equal ones stay equal.",
+            "The order of the rows does not matter to this mode: all rows of each group move alike, equal ones of a "
+            "group stay equal. Each group was looked at by itself as well."
+            if plan.release_mode.apart
+            else "The order of the rows does not matter to this mode: all rows move alike, equal ones stay equal.",
         ]
     order = (
         "The rows were put in a random order by the secret seed."
@@ -252,6 +218,8 @@ def _checked(plan: Plan, shuffled: bool, beside: OtherColumns | None) -> list[st
 
 def _assumptions(plan: Plan, shuffled: bool, beside: OtherColumns | None) -> list[str]:
     known, mode = plan.problem.known, plan.release_mode
+    if mode.of_table:
+        return [*ROWS_ASSUMED, *mode.assumes(plan.problem)]
     lines = [
         "Outsiders believe no more than the stated prior; someone who knows more guesses better.",
         "Nobody knows a true record and finds its row: that would show how far the column was moved.",

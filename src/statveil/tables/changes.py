@@ -80,11 +80,14 @@ class Changes:
     derived : mapping
         Columns that are worked out of the released ones, each after those that it needs. One that the table has
         takes its place; a new one comes at the end.
+    keep : int, optional
+        How many rows stay, the first in the order of the secret seed; all of them where it is left out.
     """
 
     replaced: Mapping[Any, Replacement] = field(default_factory=dict)
     dropped: Collection[Any] = ()
     derived: Mapping[Any, Derived] = field(default_factory=dict)
+    keep: int | None = None
 
     @classmethod
     def one(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,11 +50,14 @@ def derived_column(name: str, expression: Expression, kinds: Mapping[str, str], 
     elif made == "integer" and own == "float":
         kind = "float"
 
-    def rows(columns: Mapping[Any, pl.Series]) -> pl.Series:
-        value = _value(expression.tree, {str(one): _read(column) for one, column in columns.items()})
-        return _series(name, value, kind, len(next(iter(columns.values()))))
+    # no function of its own, so that what was decided about a table can be saved and sent to other processes
+    return Derived(needs=tuple(sorted(expression.columns)), kind=kind, rows=partial(_rows, name, expression.tree, kind))
 
-    return Derived(needs=tuple(sorted(expression.columns)), kind=kind, rows=rows)
+
+def _rows(name: str, tree: Node, kind: str, columns: Mapping[Any, pl.Series]) -> pl.Series:
+    """The rows of a derived column."""
+    value = _value(tree, {str(one): _read(column) for one, column in columns.items()})
+    return _series(name, value, kind, len(next(iter(columns.values()))))
 
 
 def derived_columns(

@@ -6,7 +6,8 @@ What the data says is written down as a proposal; what only its holder can know,
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -18,7 +19,7 @@ from statveil.specification.writing import column_toml, toml
 from statveil.spoken import Progress
 from statveil.tables.blocks import Array
 from statveil.tables.files.csv_numbers import typed_fields
-from statveil.tables.inspection import ColumnReport, inspect
+from statveil.tables.inspection import ColumnReport, Inspection, inspect
 from statveil.tables.preparing import unnamed
 from statveil.tables.series import column_type
 from statveil.tables.sharing import Reader, Shared, each_beside
@@ -26,7 +27,7 @@ from statveil.tables.source import Source, open_source
 from statveil.tables.structure.copy_search import find_ties
 from statveil.tables.structure.telling import telling_columns
 
-__all__ = ["draft_specification"]
+__all__ = ["Draft", "Proposed", "draft_specification", "draft_table"]
 
 _HEAD = """\
 # PRIVATE draft: made by looking at the table. Edit it, and take out what only the data could have told; the edited file
@@ -51,6 +52,40 @@ _FUNCTIONS: dict[str, Callable[[Array], Array]] = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposed:
+    """What is proposed for one column."""
+
+    column: str
+    table: Mapping[str, Any]
+    """Its part of a specification."""
+    before: str = ""
+    """Why, as a comment above that part."""
+    after: str = ""
+    """What is left to fill in or could be said instead, as a comment below it."""
+
+    def text(self) -> str:
+        """The part of the draft that is about the column."""
+        return self.before + column_toml(self.column, self.table) + self.after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What a look at a table found, and what is proposed for it. Private."""
+
+    inspection: Inspection
+    told: Mapping[str, list[tuple[str, ...]]]
+    """Of each column that can be hidden, which others tell its values, alone or together."""
+    columns: tuple[Proposed, ...]
+    shuffle: bool
+    """Whether the order of the rows tells a column's values."""
+
+    def text(self) -> str:
+        """The draft as the text of a specification to edit."""
+        head = toml({"shuffle": self.shuffle, "others": "refuse", "budget": {"max_risk": 0.2}, "columns": {}})
+        return "\n".join([_HEAD + head, *(one.text() for one in self.columns)])
+
+
 def draft_specification(table: Any, *, progress: Progress = lambda stage, rows, total: None) -> str:
     """The text of a specification to edit.
 
@@ -61,25 +96,34 @@ def draft_specification(table: Any, *, progress: Progress = lambda stage, rows, 
     progress : callable, optional
         As for :func:`inspect`.
     """
+    return draft_table(table, progress=progress).text()
+
+
+def draft_table(table: Any, *, progress: Progress = lambda stage, rows, total: None) -> Draft:
+    """The same with what it rests on."""
     source = open_source(table)
-    reports = {one.column: one for one in inspect(table, progress=progress).columns}
+    inspection = inspect(table, progress=progress)
+    reports = {one.column: one for one in inspection.columns}
     names = {str(name): source.find(name) for name in source.names}
     hidden = [name for name, one in reports.items() if one.command]
     told = _told(source, {name: names[name] for name in hidden}, progress) if hidden else {}
     leaders = {name: leader for name, leader in _leaders(hidden, told).items() if name in names}
     rows = _first_rows(source, names, hidden) if hidden else {}
-    shuffle = any(reports[name].shuffle for name in hidden if name not in leaders)
-    parts = [_HEAD, toml({"shuffle": shuffle, "others": "refuse", "budget": {"max_risk": 0.2}, "columns": {}})]
+    proposed = []
     for name, report in reports.items():
-        parts.append("\n")
         if name in leaders:
-            parts += _teller(name, leaders[name], rows, moved=_moved(reports[leaders[name]]))
+            proposed.append(_teller(name, leaders[name], rows, moved=_moved(reports[leaders[name]])))
         elif name in hidden:
-            parts += _hidden(report, told.get(name, []))
+            proposed.append(_hidden(report, told.get(name, [])))
         else:
             why = f"# {' '.join(report.no_map)}\n" if report.no_map else ""
-            parts.append(why + column_toml(name, {"keep": True}))
-    return "".join(parts)
+            proposed.append(Proposed(column=name, table={"keep": True}, before=why))
+    return Draft(
+        inspection=inspection,
+        told=told,
+        columns=tuple(proposed),
+        shuffle=any(reports[name].shuffle for name in hidden if name not in leaders),
+    )
 
 
 def _told(source: Source, columns: Mapping[str, Any], progress: Progress) -> dict[str, list[tuple[str, ...]]]:
@@ -130,7 +174,7 @@ def _moved(report: ColumnReport) -> bool:
     return not any(one.startswith(("min", "max", "atoms")) for one in known.split(","))
 
 
-def _hidden(report: ColumnReport, told: list[tuple[str, ...]]) -> Iterator[str]:
+def _hidden(report: ColumnReport, told: list[tuple[str, ...]]) -> Proposed:
     words = shlex.split(report.command)
     options = dict(pairwise(words))
     # where 0 may be the statistic there is no share of it, and only its holder knows how close counts
@@ -138,28 +182,27 @@ def _hidden(report: ColumnReport, told: list[tuple[str, ...]]) -> Iterator[str]:
     table: dict[str, Any] = {"hide": options["--secret"], **close}
     table |= {key: options[f"--{key}"] for key in ("known", "shape") if f"--{key}" in options}
     together = [" with ".join(map(repr, found)) for found in told if len(found) > 1]
-    if together:
-        yield f"# Told by several columns together ({_line('; '.join(together[:3]))}): drop or derive one of them.\n"
-    yield column_toml(report.column, table)
-    yield '# prior = "LO:HI"\n' + ("" if close else "# tolerance = T\n")
+    why = f"# Told by several columns together ({_line('; '.join(together[:3]))}): drop or derive one of them.\n"
+    return Proposed(
+        column=report.column,
+        table=table,
+        before=why if together else "",
+        after='# prior = "LO:HI"\n' + ("" if close else "# tolerance = T\n"),
+    )
 
 
-def _teller(name: str, leader: str, rows: Mapping[str, pl.Series], *, moved: bool) -> Iterator[str]:
+def _teller(name: str, leader: str, rows: Mapping[str, pl.Series], *, moved: bool) -> Proposed:
     """``moved``: whether the hidden column will be moved by one number, which keeps differences."""
     hidden, own = rows.get(leader), rows.get(name)
     formula, written = _formula(leader, hidden, own), _line(repr(leader))
     if formula is not None:
-        yield f"# Tells {written}: derive it from the released column, or drop it.\n"
-        yield column_toml(name, {"derive": formula}) + "# drop = true\n"
-        return
+        why = f"# Tells {written}: derive it from the released column, or drop it.\n"
+        return Proposed(column=name, table={"derive": formula}, before=why, after="# drop = true\n")
     if not (moved and _apart(hidden, own)):
-        yield f"# Tells {written}: drop it.\n"
-        yield column_toml(name, {"drop": True})
-        return
-    yield f"# Tells {written}: drop it; or link it, if what the two differ by says nothing of how large they are.\n"
-    yield column_toml(name, {"drop": True})
+        return Proposed(column=name, table={"drop": True}, before=f"# Tells {written}: drop it.\n")
+    why = f"# Tells {written}: drop it; or link it, if what the two differ by says nothing of how large they are.\n"
     link = column_toml("", {"link": leader, "factor": 1.0}).splitlines()[1:]
-    yield "".join(f"# {line}\n" for line in link)
+    return Proposed(column=name, table={"drop": True}, before=why, after="".join(f"# {line}\n" for line in link))
 
 
 def _apart(hidden: pl.Series | None, other: pl.Series | None) -> bool:

@@ -17,6 +17,7 @@ from statveil.problem.problem import Problem
 from statveil.problem.secret import Secret
 from statveil.problem.secrets.mean import Mean
 from statveil.tables.blocks import Array, Blocks
+from statveil.tables.groups import GroupRows
 from statveil.tables.measure import Measured, measure
 
 __all__ = ["WIDENING", "anchor_of", "companion", "estimate", "measured_for", "own_statistic", "shares_of"]
@@ -30,12 +31,15 @@ _GRID = 4097
 
 
 def measured_for(
-    problem: Problem, blocks: Blocks, watch: Callable[[Array, int], None] = lambda values, start: None
+    problem: Problem,
+    blocks: Blocks,
+    watch: Callable[[Array, int], None] = lambda values, start: None,
+    groups: GroupRows | None = None,
 ) -> Measured:
     """The column measured in one pass with what the secret will ask for."""
     secret = problem.secret
     levels = tuple(dict.fromkeys(level for one in problem.each for level in one.secret.levels))
-    return measure(blocks, levels=levels, counted=secret.counted(problem.family), watch=watch)
+    return measure(blocks, levels=levels, counted=secret.counted(problem.family), groups=groups, watch=watch)
 
 
 def own_statistic(problem: Problem, numbers: ColumnNumbers) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from statveil.errors import ColumnError, StatveilError, TableError
-from statveil.spoken import Progress, Spoken
+from statveil.spoken import Drawn, Progress
 from statveil.tables.blocks import Array
 from statveil.tables.files import TableFile
 from statveil.tables.fit import Fit, fits
@@ -83,10 +83,12 @@ class ColumnReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inspection(Spoken):
+class Inspection(Drawn):
     """What was found in a table. Private."""
 
     words = "report.inspection:describe_inspection"
+    picture = "report.inspection_chart:inspection_chart"
+    frame = "report.frames:inspection_frame"
 
     columns: tuple[ColumnReport, ...]
 

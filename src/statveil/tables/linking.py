@@ -43,6 +43,8 @@ def refuse_link(column: str, to: str, mode: Mode) -> None:
     why = (
         "draws rows at random, so that equal rows move differently"
         if mode.random
+        else "moves two groups of rows apart"
+        if mode.apart
         else "bends the column between two bounds, which another column does not have"
     )
     raise ColumnError(

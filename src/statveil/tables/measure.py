@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from statveil.errors import ColumnError
-from statveil.tables.blocks import BLOCK, Array, Blocks
+from statveil.problem.column_numbers import TwoGroups
+from statveil.tables.blocks import BLOCK, Array, Blocks, finite_rows
+from statveil.tables.groups import GroupRows
 from statveil.tables.quantile import Tally, linear_quantile
 
 __all__ = ["Measured", "measure"]
@@ -30,6 +32,8 @@ class Measured:
     """The quantiles that were asked for beforehand, by level."""
     shares: Mapping[float, float] = field(default_factory=dict)
     """The share of the value that was counted."""
+    groups: TwoGroups | None = None
+    """The two groups that the secret compares."""
     read: Blocks | None = field(default=None, repr=False, compare=False)
 
     def blocks(self) -> Iterator[Array]:
@@ -59,6 +63,7 @@ def measure(
     *,
     levels: Sequence[float] = (),
     counted: float | None = None,
+    groups: GroupRows | None = None,
     watch: Callable[[Array, int], None] = lambda values, start: None,
 ) -> Measured:
     """Count, mean, standard deviation, range, exact quantiles and the share of a value among the finite values.
@@ -72,10 +77,12 @@ def measure(
     room: Array = np.empty(BLOCK)
     tallies = [Tally() for _ in levels]
     hits = 0
+    parts = _Parts(groups)
     for block in blocks():
         watch(block, start)
+        parts.add(block, start)
         start += len(block)
-        values = block[mask] if not (mask := np.isfinite(block)).all() else block
+        values, least, most = finite_rows(block)
         if not len(values):
             continue
         with np.errstate(over="ignore", invalid="ignore"):
@@ -85,7 +92,7 @@ def measure(
             squares.append(float(np.square(offset, out=offset).sum()))
         counts.append(len(values))
         sums.append(total)
-        low, high = min(low, float(values.min())), max(high, float(values.max()))
+        low, high = min(low, least), max(high, most)
         for tally, alpha in zip(tallies, levels, strict=True):
             tally.add(values, alpha)
         hits += 0 if counted is None else int(np.count_nonzero(values == counted))
@@ -111,5 +118,35 @@ def measure(
         maximum=high,
         quantiles={alpha: linear_quantile(blocks, alpha, rows, tally) for alpha, tally in pairs},
         shares={} if counted is None else {counted: hits / rows},
+        groups=parts.measured(),
         read=blocks,
     )
+
+
+class _Parts:
+    """Rows and sums of the two groups, where there are some."""
+
+    def __init__(self, groups: GroupRows | None) -> None:
+        self._groups = groups
+        self._rows = [0, 0]
+        self._sums: tuple[list[float], list[float]] = ([], [])
+
+    def add(self, block: Array, start: int) -> None:
+        if self._groups is None:
+            return
+        finite = np.isfinite(block)
+        for place, inside in enumerate(self._groups.rows(start, len(block))):
+            values = block[finite & inside]
+            self._rows[place] += len(values)
+            self._sums[place].append(float(values.sum()))
+
+    def measured(self) -> TwoGroups | None:
+        if self._groups is None:
+            return None
+        if not all(self._rows):
+            raise ColumnError(
+                "one of the two groups that the plan compares has no row with a finite number; a group without values "
+                "has no mean."
+            )
+        one, two = (math.fsum(sums) / rows for sums, rows in zip(self._sums, self._rows, strict=True))
+        return TwoGroups(rows=(self._rows[0], self._rows[1]), means=(one, two))

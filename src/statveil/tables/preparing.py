@@ -20,6 +20,8 @@ from statveil.tables.blocks import Array, Blocks
 from statveil.tables.change import measure_change
 from statveil.tables.estimate import estimate, measured_for, own_statistic, shares_of
 from statveil.tables.first_pass import FirstBeside
+from statveil.tables.groups import GroupRows
+from statveil.tables.looking_later import Later
 from statveil.tables.maps.build import Job, build_map
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.maps.sampling import Counts
@@ -34,6 +36,7 @@ from statveil.tables.structure.group_search import Beside, Others
 from statveil.tables.structure.order_search import Order
 from statveil.tables.structure.telling import MOST_COLUMNS, Copies
 from statveil.tables.verification import Verifier, bounds_of, check_accepted, refuse_undeclared
+from statveil.tables.within_groups import GroupCopies, GroupVerifier
 
 __all__ = ["Prepared", "column_labels", "count_categories", "new_seed", "prepare", "unnamed", "valid_digits"]
 
@@ -62,6 +65,8 @@ class Prepared:
     """Rows that have a value."""
     warnings: tuple[str, ...] = ()
     """What the holder should know before publishing."""
+    later: Later | None = None
+    """What must be looked for while the table is written, if that was asked for."""
 
     def check_rows(self, plan: Plan, column: str) -> None:
         """Refuse a column of another number of rows than the secret was stated for."""
@@ -90,13 +95,17 @@ def prepare(
     beside: ReadBeside | None = None,
     shuffled: bool = False,
     trial: bool = False,
+    later: bool = False,
+    groups: GroupRows | None = None,
 ) -> Prepared:
     """Measure and verify the column, and find the map that realises the plan on it.
 
     ``seed`` is for tests and is marked as such; ``secret_seed`` is that of an earlier release of the same column.
     ``beside`` reads the column with all others, which must not tell it;
     ``shuffled`` says that the rows will be released in another order, so theirs does not matter;
-    ``trial`` that nobody is told what was found, as all of it is accepted: only what the map depends on is looked for.
+    ``trial`` that nobody is told what was found, as all of it is accepted: only what the map depends on is looked for;
+    ``later`` that the others are seen once more: a column that needs one pass is measured alone (``Prepared.later``);
+    ``groups`` are the rows of the two groups that the secret compares.
     """
     accepted = check_accepted(accept)
     _check_options(plan, round_digits, seed)
@@ -106,14 +115,19 @@ def prepare(
     mode = plan.release_mode
     # these searches take time, so what is accepted anyway is not looked for
     looked = beside is not None and not trial and "copies" not in accepted
-    copies = Copies(categories=labels is not None, values_show=mode.structure_shows) if looked else None
+    copies: Copies | None = None
+    if looked and groups is not None:
+        copies = GroupCopies(groups, values_show=mode.structure_shows)
+    elif looked:
+        copies = Copies(categories=labels is not None, values_show=mode.structure_shows)
 
     def pass_beside() -> Beside:
         return iter(()) if beside is None else unnamed(beside(labels))
 
-    blocks = FirstBeside(lambda: read(labels), pass_beside, copies)
-    order = Order(categories=labels is not None)
     rows_drawn = mode.random
+    later = later and copies is not None and labels is None and not rows_drawn
+    blocks = FirstBeside(lambda: read(labels), pass_beside, None if later else copies)
+    order = Order(categories=labels is not None)
 
     def related(statistics: tuple[float, ...]) -> list[Finding]:
         """Whether the order of the rows or another column tells the values, or a cell one of these numbers."""
@@ -127,6 +141,7 @@ def prepare(
         return [*told, *in_order, *([] if unseen else _groups(plan, order, pass_beside(), most, shuffled=shuffled))]
 
     counts: Counts | None = None
+    looking: Later | None = None
     if labels is not None:
         counts = count_categories(blocks, len(labels), watch=order.add)
         found = _refused(column, accepted, [*_few_rows(plan, int(counts.sum())), *related(_counted(counts))])
@@ -135,14 +150,14 @@ def prepare(
         statistic, measured, offset, smear = float(plan.problem.secret_of(params)), None, 0.0, False
         centre = 0.0
     else:
-        verifier = Verifier(plan, bits=type.bits)
+        verifier = Verifier(plan, bits=type.bits) if groups is None else GroupVerifier(plan, groups, bits=type.bits)
 
         def watch(values: Array, start: int) -> None:
             verifier.watch(values, start)
             if rows_drawn:
                 order.add(values)
 
-        measured = measured_for(plan.problem, blocks, watch)
+        measured = measured_for(plan.problem, blocks, watch, groups)
         verifier.check_declared(column)
         statistic = own_statistic(plan.problem, measured)
         params = _estimate(plan, column, measured, statistic)
@@ -159,7 +174,13 @@ def prepare(
         else:
             found = verifier.check_undeclared(column, accepted, params)
             numbers = _numbers(measured, statistic, verifier)
-            found += _refused(column, accepted, [*_few_rows(plan, measured.rows), *related(numbers)])
+            few = _few_rows(plan, measured.rows)
+            if later and copies is not None and not few:
+                looking = Later(column=column, accepted=accepted, copies=copies, statistics=numbers)
+            elif later and copies is not None:  # refused now, or by all that is found together
+                for values, others in pass_beside():
+                    copies.add(values, others)
+            found += _refused(column, accepted, few if looking else [*few, *related(numbers)])
         offset = verifier.offset or 0.0
         # values on a lattice that was accepted are short for another reason, and stay on it
         smear = all(finding.name != "step" for finding in found)
@@ -174,6 +195,8 @@ def prepare(
         seed=chosen,
         centre=centre,
         counts=counts,
+        groups=groups,
+        measured_groups=None if measured is None else measured.groups,
     )
     column_map = build_map(job)
     if type.scale is not None and mode.whole_steps and Fraction(repr(plan.problem.known.spacing)) * 10**type.scale % 1:
@@ -196,12 +219,18 @@ def prepare(
         facts=facts,
         rows=int(counts.sum()) if counts is not None else measured.rows if measured is not None else 0,
         warnings=told,
+        later=looking,
     )
 
 
-def _check_options(plan: Plan, round_digits: int | None, seed: int | None) -> None:
+def check_seed_for_tests(seed: Any) -> None:
+    """Refuse a seed that is none."""
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**128):
         raise ProblemError(f"the seed must be a whole number from 0 to 2^128 - 1. Got {seed!r}.")
+
+
+def _check_options(plan: Plan, round_digits: int | None, seed: int | None) -> None:
+    check_seed_for_tests(seed)
     if round_digits is None:
         return
     if not valid_digits(round_digits):
@@ -236,7 +265,7 @@ def column_labels(plan: Plan, column: str, type: ColumnType) -> tuple[str, ...] 
             where = "" if type.first_text is None else f" (first in row {type.first_text}: mend it or leave it empty)"
             raise ColumnError(
                 f"column {column!r} holds {_KINDS.get(type.kind, 'values of type ' + type.name)}{where}; the "
-                f"{plan.problem.secret.label} of a {family.name} column needs numbers"
+                f"{plan.problem.secret.label} of a column needs numbers"
                 f"{', written with a decimal point and without marks between thousands' * (type.kind == 'text')}."
             )
         return None
@@ -303,11 +332,13 @@ def _counted(counts: Counts) -> tuple[float, ...]:
 
 
 def _numbers(measured: Measured, statistic: float, verifier: Verifier) -> tuple[float, ...]:
-    """Numbers of a whole column that tell its map wherever they stand."""
+    """Numbers of a whole column, or of its groups, that tell its map wherever they stand."""
     std, rows = measured.std, measured.rows
     free = std * math.sqrt(rows / (rows - 1)) if rows > 1 else std
     median = float(np.median(verifier.sampler.values))
-    return (statistic, measured.mean, rows * measured.mean, std, free, std * std, free * free, median)
+    own = (statistic, measured.mean, rows * measured.mean, std, free, std * std, free * free, median)
+    two = measured.groups
+    return own if two is None else (*own, *two.means, *(n * mean for n, mean in zip(two.rows, two.means, strict=True)))
 
 
 def _refused(column: str, accepted: Collection[str], found: list[Finding]) -> list[Finding]:
@@ -355,6 +386,8 @@ def _facts(
     estimates: dict[str, Any] = {"secret": statistic, "parameters": params}
     if measured is not None:
         estimates |= {"rows": measured.rows, "mean": measured.mean, "std": measured.std}
+        if (two := measured.groups) is not None:
+            estimates["groups"] = {"rows": list(two.rows), "means": list(two.means)}
     return {
         "estimates": estimates,
         "released": {

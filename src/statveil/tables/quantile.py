@@ -44,31 +44,57 @@ class Tally:
         self.prefix, self.known = prefix, known
         self.counts: NDArray[np.int64] = np.zeros(2**_DIGIT, dtype=np.int64)
         self._guess: int | None = None  # first of three leading digits, as floats have them
+        self._alpha = 0.0
         self._held: list[Array] = []
         self._size = 0
+        self._span: tuple[float, float] | None = None  # of those with these digits, all that are held
+        self._below = 0  # of those with these digits, how many are smaller
 
     def expect(self, alpha: float) -> None:
         """Guess from what was counted so far where the quantile lies, and hold the values there: it saves a pass."""
         digit = int(np.searchsorted(np.cumsum(self.counts), alpha * float(self.counts.sum())))
         raw = digit ^ 0x8000 if digit & 0x8000 else digit ^ 0xFFFF
         if raw & 0x7FFF not in (0, 0x7FFF):  # the three neighbours have the same sign
-            self._guess = raw - 1
+            self._guess, self._alpha = raw - 1, alpha
 
-    def held(self, prefix: int) -> Array | None:
-        """All values with this first digit, if they were held."""
-        raw = prefix ^ 0x8000 if prefix & 0x8000 else prefix ^ 0xFFFF
-        if self._guess is None or not 0 <= raw - self._guess <= 2 or not self._held:
+    def pair(self, rank: int) -> tuple[float, float] | None:
+        """The value of this rank (from 0) and the next one, if they were held."""
+        first = rank - self._smaller()
+        if self._guess is None or first < 0 or first + 1 >= self._size:
             return None
-        values: Array = np.concatenate(self._held)
-        inside: Array = values[_leading(values) == raw]
-        return inside
+        low, high = np.sort(sortable(np.concatenate(self._held)))[first : first + 2].tolist()
+        return _value(low), _value(high)
+
+    def _smaller(self) -> int:
+        """How many values are smaller than all that are held."""
+        raw = self._guess or 0
+        digit = raw + 0x8000 if raw < 0x8000 else 0xFFFF - raw - 2  # negative floats run backwards
+        return int(self.counts[:digit].sum()) + self._below
 
     def _hold(self, values: Array, leading: NDArray[np.uint16]) -> None:
         near = values[leading - np.uint16(self._guess or 0) <= 2]
+        if self._span is not None:
+            low, high = self._span
+            self._below += int(np.count_nonzero(near < low))
+            near = near[(near >= low) & (near <= high)]
         self._held.append(near)
         self._size += len(near)
         if self._size > _COLLECT:
-            self._guess, self._held = None, []
+            self._narrow()
+
+    def _narrow(self) -> None:
+        """Hold an eighth of them from here on, about where the quantile of all rows so far lies."""
+        held = np.concatenate(self._held)
+        middle = int(self._alpha * float(self.counts.sum())) - self._smaller()
+        first, last = max(0, middle - _COLLECT // 16), min(len(held) - 1, middle + _COLLECT // 16)
+        if first < last:
+            low, high = np.partition(held, (first, last))[[first, last]].tolist()
+            inside = held[(held >= low) & (held <= high)]
+            if len(inside) <= _COLLECT // 2:
+                self._below += int(np.count_nonzero(held < low))
+                self._span, self._held, self._size = (low, high), [inside], len(inside)
+                return
+        self._guess, self._held, self._size = None, [], 0  # guessed wrongly, or one value many times over
 
     def inside(self, values: Array) -> Keys:
         """Keys of the values that start with the prefix."""
@@ -80,10 +106,9 @@ class Tally:
     def add(self, values: Array, alpha: float | None = None) -> None:
         """Count a block of finite values; with an ``alpha``, hold those near its quantile from the first block on."""
         if not self.known:
-            leading = _leading(values)
-            raw = np.bincount(leading.astype(np.int64), minlength=2**_DIGIT)
-            first = not self.counts.any()
-            self.counts += np.concatenate([raw[:0x7FFF:-1], raw[:0x8000]])  # negative floats run backwards
+            leading = np.ascontiguousarray(_leading(values))
+            first = alpha is not None and not self.counts.any()
+            self._count(leading)
             if first and alpha is not None:
                 self.expect(alpha)
             if self._guess is not None:
@@ -91,6 +116,21 @@ class Tally:
             return
         digit = (self.inside(values) >> np.uint64(64 - _DIGIT - self.known)) & np.uint64(2**_DIGIT - 1)
         self.counts += np.bincount(digit.astype(np.int64), minlength=2**_DIGIT)
+
+    def _count(self, leading: NDArray[np.uint16]) -> None:
+        """Count first digits; those of one sign from end to end, which are few as a rule."""
+        if not len(leading):
+            return
+        least, most = int(leading.min()), int(leading.max())
+        if least < 0x8000 <= most:
+            raw = np.bincount(leading, minlength=2**_DIGIT)
+            self.counts += np.concatenate([raw[:0x7FFF:-1], raw[:0x8000]])  # negative floats run backwards
+            return
+        raw = np.bincount(leading - np.uint16(least))
+        if most < 0x8000:
+            self.counts[0x8000 + least : 0x8001 + most] += raw
+        else:
+            self.counts[0xFFFF - most : 0x10000 - least] += raw[::-1]
 
     def narrowed(self, rank: int) -> tuple[Tally, int, int]:
         """The tally one digit deeper that holds the value of this rank, the rank inside it, and its size."""
@@ -120,12 +160,9 @@ def _neighbours(blocks: Blocks, rank: int, tally: Tally) -> tuple[float, float |
 
     Radix selection: a digit of the key a pass, until what is left fits into memory or is one value alone.
     """
-    whole = tally
+    if (held := tally.pair(rank)) is not None:
+        return held
     tally, rank, size = tally.narrowed(rank)
-    held = whole.held(tally.prefix)
-    if held is not None and rank + 1 < size == len(held):
-        pair = np.sort(sortable(held))[rank : rank + 2].tolist()
-        return _value(pair[0]), _value(pair[1])
     while size > _COLLECT and tally.known < 64:
         for block in blocks():
             tally.add(block[np.isfinite(block)])

@@ -11,14 +11,13 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from statveil.errors import FileError, cannot
 from statveil.plan_file import content_of
 from statveil.planning import Plan
 from statveil.small_file import read_small
 from statveil.specification.planned import TablePlan
-from statveil.tables.preparing import Prepared
 from statveil.tables.repeated import Notes, column_notes, table_entry, table_notes, well_formed
 from statveil.tables.source import Source
 
@@ -40,6 +39,22 @@ TABLE_VERSION = 2
 _OWN_HASH = "record_sha256"
 
 
+class Drawn(Protocol):
+    """What a record keeps of a release that is ready."""
+
+    @property
+    def seed(self) -> int:
+        """The secret seed."""
+
+    @property
+    def test_seed(self) -> bool:
+        """Whether anyone can guess it."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What was measured and released."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lent:
     """What the record of earlier releases gives to the next one of the same column."""
@@ -58,7 +73,7 @@ def plan_hash(plan: Plan) -> str:
 
 
 def make_record(
-    plan: Plan, prepared: Prepared, *, column: Any, sha256: str, shuffled: bool = False, lent: Lent | None = None
+    plan: Plan, prepared: Drawn, *, column: Any, sha256: str, shuffled: bool = False, lent: Lent | None = None
 ) -> dict[str, Any]:
     """The record as a JSON object: of this release, with a list of all that were made with the same stream."""
     this = {

@@ -13,8 +13,10 @@ from statveil.errors import FileError, TableError
 from statveil.planning import Plan
 from statveil.specification.planned import TablePlan
 from statveil.spoken import Spoken
+from statveil.tables.bookkeeping import Bookkeeper, Books, NoBooks, Written, books_of, source_mark
+from statveil.tables.frame_hash import hash_frame
 from statveil.tables.frames import open_frame
-from statveil.tables.task import OneColumn, Task
+from statveil.tables.task import OneColumn, Ready, Task
 
 __all__ = ["Release", "release"]
 
@@ -64,6 +66,10 @@ def release(
     seed: int | None = ...,
     record: Place | None = ...,
     shuffle: bool = ...,
+    ledger: Books | Bookkeeper | None = ...,
+    dataset: str | None = ...,
+    budget: float | None = ...,
+    audience: str | None = ...,
     overwrite: bool = ...,
     details: Literal[False] = ...,
 ) -> Path: ...
@@ -78,6 +84,10 @@ def release(
     seed: int | None = ...,
     record: dict[str, Any] | None = ...,
     shuffle: bool = ...,
+    ledger: Books | Bookkeeper | None = ...,
+    dataset: str | None = ...,
+    budget: float | None = ...,
+    audience: str | None = ...,
     details: Literal[False] = ...,
 ) -> Table: ...
 @overload
@@ -92,6 +102,10 @@ def release(
     seed: int | None = ...,
     record: dict[str, Any] | Place | None = ...,
     shuffle: bool = ...,
+    ledger: Books | Bookkeeper | None = ...,
+    dataset: str | None = ...,
+    budget: float | None = ...,
+    audience: str | None = ...,
     overwrite: bool = ...,
     details: Literal[True],
 ) -> Release: ...
@@ -106,6 +120,10 @@ def release(
     seed: int | None = None,
     record: Any = None,
     shuffle: bool = False,
+    ledger: Books | Bookkeeper | None = None,
+    dataset: str | None = None,
+    budget: float | None = None,
+    audience: str | None = None,
     overwrite: bool = False,
     details: bool = False,
 ) -> Any:
@@ -138,6 +156,10 @@ def release(
         Put all rows in a random order, drawn from the secret seed, so that the order tells nothing. Modes that draw
         row by row (``rank``, ``smooth``, ``jitter``, ``unit``, ``category``) refuse a table whose order tells the
         values.
+    ledger : Ledger, optional
+        Where the release is entered before it is handed over, such as ``sv.Ledger("books.db")``, with the name of the
+        ``dataset``, the ``budget`` of the plan's secret where none is set yet, and who gets it (``audience``). What
+        would pass a budget is refused before any data is read.
     overwrite : bool
         Replace an existing ``output``; for files only.
     details : bool
@@ -158,16 +180,43 @@ def release(
     [64295, 61371, 74062, 69181]
     """
     task: Task
-    if isinstance(plan, Plan):
+    if isinstance(plan, Plan) and plan.release_mode.of_table:
+        task = rows_task(plan, seed, accept=accept, column=column, round_digits=round_digits)
+    elif isinstance(plan, Plan):
         task = OneColumn(plan=plan, column=column, accept=accept, round_digits=round_digits, seed=seed, shuffle=shuffle)
     else:
         task = _whole_table(plan, seed, column=column, accept=accept, round_digits=round_digits, shuffle=shuffle)
-    done = _done(task, table, output, record, overwrite, hashed=details or record is not None)
+    books = books_of(ledger, dataset=dataset, budget=budget, audience=audience)
+    if ledger is not None and isinstance(task, OneColumn) and task.column is None:
+        raise TableError(
+            "a ledger counts releases by the name of the column; say which: column=... A single column has no name, so "
+            "release it as a column of a table."
+        )
+    if isinstance(table, str | os.PathLike):
+        from statveil.tables.release_file import release_to  # which needs Release
+
+        if output is None:
+            raise FileError("the table is a file, so say where to write the released one: output=...")
+        done = release_to(task, table, output, record=record, overwrite=overwrite, ledger=books)
+    elif output is not None or overwrite:
+        raise TableError("a table in memory is released to a new object; leave out output and overwrite.")
+    else:
+        done = _in_memory(task, table, record, books=books, kept=details or record is not None)
     if details:
         return done
     for note in done.notes:
         warnings.warn(note, stacklevel=2)
     return done.table
+
+
+def rows_task(plan: Plan, seed: int | None, *, accept: Collection[str], column: Any, round_digits: int | None) -> Task:
+    """The task of a plan that hides the number of rows, which is about no column; rows are always shuffled."""
+    from statveil.tables.rows_task import SomeRows  # not loaded for one column alone
+
+    if column is not None or round_digits is not None:
+        given = "a column" if column is not None else "a rounding"
+        raise TableError(f"the plan hides the number of rows of the whole table. Got {given}; leave it out.")
+    return SomeRows(plan=plan, accept=accept, seed=seed)
 
 
 def _whole_table(plan: TablePlan, seed: int | None, **others: Any) -> Task:
@@ -180,20 +229,35 @@ def _whole_table(plan: TablePlan, seed: int | None, **others: Any) -> Task:
     return WholeTable(plan=plan, seed=seed)
 
 
-def _done(task: Task, table: Any, output: Place | None, record: Any, overwrite: bool, *, hashed: bool) -> Release:
-    """The release of a table in memory or in a file."""
-    if isinstance(table, str | os.PathLike):
-        from statveil.tables.release_file import release_to  # which needs Release
-
-        if output is None:
-            raise FileError("the table is a file, so say where to write the released one: output=...")
-        return release_to(task, table, output, record=record, overwrite=overwrite)
-    if output is not None or overwrite:
-        raise TableError("a table in memory is released to a new object; leave out output and overwrite.")
+def _in_memory(task: Task, table: Any, record: Any, *, books: Bookkeeper, kept: bool) -> Release:
+    """The release of a table in memory; ``kept`` says whether the holder has, or gets, its record."""
+    for column, plan in task.plans.items():
+        books.admit(plan, column=column, recorded=record is not None)
     source = open_frame(table)
     task.check(source)
-    sha256 = task.hashed(source) if hashed else ""
+    sha256 = task.hashed(source) if kept else ""
     lent = None if record is None else task.recorded(record, source, sha256=sha256)
     ready = task.ready(source, sha256=sha256, lent=lent)
     released = source.released(ready.changes, shuffle=ready.shuffle)
-    return Release(table=released, card=ready.card(None), record=ready.record, notes=(*source.notes, *ready.notes))
+    if not isinstance(books, NoBooks):
+        _enter(books, task, ready, released, source_mark(ready.seed, sha256) if kept and task.seed is None else None)
+    notes = (*source.notes, *ready.notes, *books.notes)
+    return Release(table=released, card=ready.card(None), record=ready.record, notes=notes)
+
+
+def _enter(books: Bookkeeper, task: Task, ready: Ready, released: Any, source: str | None) -> None:
+    """The entries of a table in memory, which stand before anyone gets it."""
+    sha256 = hash_frame(open_frame(released))
+    written = [
+        Written(
+            plan=plan,
+            column=column,
+            sha256=sha256,
+            source=source,
+            accepted=ready.accepted.get(column, ()),
+            shuffled=ready.shuffle is not None,
+        )
+        for column, plan in task.plans.items()
+    ]
+    with books.entered(*written):
+        pass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,14 @@ from statveil.tables.bookkeeping import Bookkeeper, NoBooks, Written, source_mar
 from statveil.tables.card import card_path, read_card
 from statveil.tables.files import open_table
 from statveil.tables.files.opening import check_name, format_of
-from statveil.tables.files.table_file import TableFile
+from statveil.tables.files.table_file import TableFile, WatchedFile
 from statveil.tables.fingerprint import Fingerprint, fingerprint, refuse_change, unchanged
 from statveil.tables.hashing import hash_file
 from statveil.tables.publishing import publish, recover, table_in
 from statveil.tables.record import Lent, recorded
-from statveil.tables.release import Release
-from statveil.tables.task import OneColumn, Task
+from statveil.tables.release import Release, rows_task
+from statveil.tables.source import Progress
+from statveil.tables.task import OneColumn, Ready, Task
 from statveil.whole_file import is_special, names_folder, put_whole, write_whole
 from statveil.work_folder import empty, work_folder, work_folder_of
 
@@ -36,7 +38,7 @@ def release_file(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
     *,
-    column: str,
+    column: str | None = None,
     accept: Collection[str] = (),
     round_digits: int | None = None,
     seed: int | None = None,
@@ -59,7 +61,7 @@ def release_file(
     source, target : path
         Parquet, CSV (``.gz`` too), Arrow/Feather or Excel, or a folder of Parquet files; both of the same format.
     column : str
-        The column to release.
+        The column to release; none where the plan hides the number of rows.
     accept, round_digits, seed, shuffle
         As for :func:`release`. In a folder of Parquet files, each file's rows are shuffled: a row stays in its file.
     record : path, optional
@@ -75,14 +77,18 @@ def release_file(
     progress : callable, optional
         Called with what is done, rows just done, and rows in all where that is known.
     """
-    task = OneColumn(
-        plan=plan,
-        column=None if column is None else str(column),
-        accept=accept,
-        round_digits=round_digits,
-        seed=seed,
-        shuffle=shuffle,
-    )
+    task: Task
+    if isinstance(plan, Plan) and plan.release_mode.of_table:
+        task = rows_task(plan, seed, accept=accept, column=column, round_digits=round_digits)
+    else:
+        task = OneColumn(
+            plan=plan,
+            column=None if column is None else str(column),
+            accept=accept,
+            round_digits=round_digits,
+            seed=seed,
+            shuffle=shuffle,
+        )
     return release_to(
         task,
         source,
@@ -165,19 +171,21 @@ def _release(
     with unchanged(place, before):
         ready = task.ready(table, sha256=sha256, lent=lent, progress=lambda rows: progress("reading", rows, table.rows))
     rows = table.rows
-    if keep is not None:
+    if keep is not None and ready.refuse is None:
         # before the table: a table whose seed is lost can never be made again
         keep(_text(ready.record))
     fresh = table_in(folder, out)
     with unchanged(place, before):
-        table.write(
-            fresh,
-            ready.changes,
-            shuffle=ready.shuffle,
-            progress=lambda rows: progress("writing", rows, table.rows),
-        )
-    card = ready.card(hash_file(fresh))
-    _check_written(fresh, task, card, {rows, table.rows})
+        _write(table, fresh, ready, lambda rows: progress("writing", rows, table.rows))
+    if ready.refuse is not None:  # a long table, of which the other columns were seen just now
+        ready.refuse()
+        if keep is not None:
+            keep(_text(ready.record))
+    kept: set[int | None] = {rows, table.rows} if ready.changes.keep is None else {ready.changes.keep}
+    with ThreadPoolExecutor(1) as beside:  # one core hashes while the others read the table back
+        digest = beside.submit(hash_file, fresh)
+        _check_written(fresh, task, ready.card(None), kept)
+    card = ready.card(digest.result())
     refuse_change(place, before)
     known = private is not None and task.seed is None
     written = [
@@ -196,6 +204,14 @@ def _release(
     with books.entered(*written):
         publish(folder, out, _text(card), replace=overwrite)
     return Release(table=out, card=card, record=ready.record, notes=(*table.notes, *ready.notes, *books.notes))
+
+
+def _write(table: TableFile, fresh: Path, ready: Ready, progress: Progress) -> None:
+    if ready.watch is None:
+        table.write(fresh, ready.changes, shuffle=ready.shuffle, progress=progress)
+    else:
+        assert isinstance(table, WatchedFile)
+        table.write(fresh, ready.changes, shuffle=ready.shuffle, progress=progress, watch=ready.watch)
 
 
 def _recorded(task: Task, table: TableFile, private: Path, sha256: str) -> Lent | None:

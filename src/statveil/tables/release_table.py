@@ -21,6 +21,7 @@ def release_table(
     *,
     seed: int | None = None,
     record: str | os.PathLike[str] | None = None,
+    planned_again: bool = False,
     overwrite: bool = False,
     protect: Collection[str | os.PathLike[str]] = (),
     ledger: Bookkeeper | None = None,
@@ -43,10 +44,12 @@ def release_table(
     record : path, optional
         Where to keep the private record of all columns. A record of the same table lends its random streams, also to
         other plans.
+    planned_again : bool
+        Say on the card that the plans were made again after earlier ones had been tried on this table.
     overwrite, protect, ledger, progress
         As for :func:`release_file`.
     """
-    task = WholeTable(plan=plan, seed=seed)
+    task = WholeTable(plan=plan, seed=seed, planned_again=planned_again)
     return release_to(
         task,
         source,

@@ -7,6 +7,7 @@ import math
 from statveil.errors import ColumnError, ProblemError
 from statveil.modes.mode import SEVEN_DIGITS
 from statveil.planning import Applied, Plan
+from statveil.problem.column_numbers import ColumnNumbers
 from statveil.problem.prior import Box
 from statveil.tables.estimate import anchor_of
 from statveil.tables.maps.affine import largest_factor
@@ -33,17 +34,17 @@ def grain_of(plan: Plan) -> float:
     return 2.0**-39 * sum(end for end in ends if math.isfinite(end))
 
 
-def slack_of(plan: Plan, params: dict[str, float], rows: int, largest: float) -> float:
+def slack_of(plan: Plan, params: dict[str, float], numbers: ColumnNumbers, largest: float) -> float:
     """How far the secret of a released column of these parameters may be off, as its mode draws, rounds or blurs rows.
 
-    ``largest`` is its largest value in size.
+    ``numbers`` are those of the released column, ``largest`` is its largest value in size.
     """
     problem, mode = plan.problem, plan.release_mode
-    moved = mode.slack(problem, rows, largest)
+    moved = mode.slack(problem, numbers.rows, largest)
     if mode.blurs and mode.stretches:  # the blur came first and was stretched with the rest
         moved *= max(1.0, largest_factor(plan, mode.fixed_point(problem)))
     if problem.secret.anchor is problem.secret or not moved:
-        return abs(problem.secret.times_mean or 1.0) * moved
+        return problem.secret.off_by(moved, numbers)
     # a function of the one parameter, which may be steep
     (name,) = problem.box.free
     step = 1e-6 * (problem.box.axes[name].high - problem.box.axes[name].low)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polars.exceptions import PolarsError
 
 from statveil.errors import ColumnError
-from statveil.tables.blocks import Array
+from statveil.tables.blocks import Array, all_finite
 from statveil.tables.empty_cells import emptied
 from statveil.tables.released_type import released_dtype, wide_dtype
 
@@ -91,7 +91,7 @@ def from_numbers(original: pl.Series, released: Array, *, whole: bool) -> pl.Ser
     Rows that are not finite in the original (missing, NaN, infinite) are taken from the original.
     """
     dtype = released_dtype(original.dtype, whole=whole, labels=None)
-    if original.dtype == pl.Float64 and not original.null_count() and bool(np.isfinite(released).all()):
+    if original.dtype == pl.Float64 and not original.null_count() and all_finite(released):
         return pl.Series(original.name, released)  # rows that are not finite were handed through by the map
     touched = np.isfinite(numbers_of(original))
     if dtype.is_integer():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import tempfile
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import IO
 
 import numpy as np
@@ -19,18 +20,50 @@ from statveil.errors import cannot
 from statveil.tables.blocks import BLOCK
 from statveil.tables.maps.column_map import stream
 
-__all__ = ["Keys", "keys_of", "shuffled_frames", "shuffled_order"]
+__all__ = ["First", "Keys", "first_of", "keys_of", "shuffled_frames", "shuffled_order"]
 
 Keys = NDArray[np.uint64]
 
 _SHUFFLE = 0x60  # purpose of the random stream
 _IN_MEMORY = 2**20
+_LEADING = 16  # bits of a key by which keys are counted
 _FLUSHED = 2**15  # rows of a part that are gathered before they are written
 
 
 def keys_of(seed: int, index: int, rows: int) -> Keys:
     """The keys of block number ``index``; they depend on the seed and the row's number alone."""
     return stream(seed, _SHUFFLE, index).integers(0, 2**64 - 1, size=rows, dtype=np.uint64, endpoint=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class First:
+    """A part of a table: the first rows in the order of their keys, and so the first of any longer part too."""
+
+    rows: int
+    last: np.uint64
+    """No later one has a smaller key than this."""
+
+
+def first_of(seed: int, rows: int, keep: int | None) -> First | None:
+    """The first ``keep`` of ``rows`` rows, found from the keys alone, which are counted by their leading bits."""
+    if keep is None:
+        return None
+    if not 0 < keep <= rows:
+        raise AssertionError("a part of a table has some of its rows")
+
+    def blocks() -> Iterator[Keys]:
+        sizes = (min(BLOCK, rows - start) for start in range(0, rows, BLOCK))
+        return (keys_of(seed, index, size) for index, size in enumerate(sizes))
+
+    counts = np.zeros(2**_LEADING, dtype=np.int64)
+    shift = np.uint64(64 - _LEADING)
+    for keys in blocks():
+        counts += np.bincount((keys >> shift).astype(np.int64), minlength=len(counts))
+    before = np.cumsum(counts)
+    part = int(np.searchsorted(before, keep))  # the first range of keys with which there are enough
+    left = keep - (int(before[part - 1]) if part else 0)
+    inside = np.concatenate([keys[keys >> shift == part] for keys in blocks()])
+    return First(rows=keep, last=np.partition(inside, left - 1)[left - 1])
 
 
 def shuffled_order(seed: int, rows: int) -> NDArray[np.int64]:
@@ -41,7 +74,7 @@ def shuffled_order(seed: int, rows: int) -> NDArray[np.int64]:
 
 
 def shuffled_frames(
-    frames: Iterable[tuple[pl.DataFrame, Keys]], *, rows: int, in_memory: int = _IN_MEMORY
+    frames: Iterable[tuple[pl.DataFrame, Keys]], *, rows: int, first: First | None = None, in_memory: int = _IN_MEMORY
 ) -> Iterator[pl.DataFrame]:
     """The rows of all frames in the order of their keys, in blocks.
 
@@ -51,9 +84,16 @@ def shuffled_frames(
         Frames of one schema with the key of each row.
     rows
         How many there are, about: decides into how many parts they go.
+    first
+        The part of them that is kept; all of them otherwise.
     in_memory
         Rows of a part.
     """
+    if first is not None:
+        # the others are dropped at once; of rows with one key, too many for a part, the later ones at the end
+        early = ((frame.filter(keys <= first.last), keys[keys <= first.last]) for frame, keys in frames)
+        yield from _cut(shuffled_frames(early, rows=first.rows, in_memory=in_memory), first.rows)
+        return
     parts = max(1, -(-rows // in_memory))
     if parts == 1:
         yield from _sorted(list(frames))
@@ -73,6 +113,13 @@ def shuffled_frames(
                 yield from _sorted(one.read())
     except OSError as error:
         raise cannot("write to the folder for temporary files", error, "Set TMPDIR to another folder.") from None
+
+
+def _cut(frames: Iterator[pl.DataFrame], rows: int) -> Iterator[pl.DataFrame]:
+    """So many rows, and no more."""
+    for frame in frames:
+        yield frame.head(rows)
+        rows -= min(rows, len(frame))
 
 
 class _Part:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -71,6 +71,10 @@ class Source(ABC):
     def column(self, name: Any) -> pl.Series:
         """A whole column in memory: in its own type, or as text where the table has no types."""
 
+    def pieces(self, column: Any) -> Iterator[pl.Series]:
+        """The same in pieces of any length, where it need not be in memory as a whole."""
+        yield self.column(column)
+
     @abstractmethod
     def numeric_columns(self) -> list[Any]:
         """Columns that hold numbers, as far as that is cheap to tell."""
@@ -105,6 +109,13 @@ class Source(ABC):
         The others are only looked at: in their own types, or as text. A pass to the end counts the rows, as one of
         :meth:`blocks` does, since a release measures the column in either.
         """
+
+    only_whole: ClassVar[str] = ""
+    """Why no part of its rows can be released, and what to do; nothing where one can."""
+
+    def whole(self, *, progress: Progress | None = None) -> Iterator[Mapping[str, pl.Series]]:
+        """All columns, in pieces of any length, in their own types or as text; a pass to the end counts the rows."""
+        return (others for _, others in self.beside({}, progress=progress))
 
     def beside_some(
         self, columns: Mapping[Any, Labels], others: Collection[Any]

@@ -9,6 +9,8 @@ from statveil.rounding import shown_up
 from statveil.specification.planned import TablePlan
 from statveil.tables.card import FORMAT, TABLE_VERSION, make_card, read_from, used_versions
 from statveil.tables.other_columns import OtherColumns
+from statveil.tables.panels import drawn_by_group
+from statveil.words.table import table_sentence
 
 __all__ = ["is_table_card", "make_table_card", "table_plan_of"]
 
@@ -24,6 +26,11 @@ _OF_COLUMN = (
 )
 """What the card of one column says that is about that column alone."""
 
+_PLANNED_AGAIN = (
+    " The plans were made again after earlier ones had been tried on the table (a release, an audit, or a refusal that "
+    "named its statistic): that these were chosen may tell something of the table, which the risk does not count."
+)
+
 
 def is_table_card(card: Mapping[str, Any]) -> bool:
     """Whether a card is that of a whole table."""
@@ -38,6 +45,7 @@ def make_table_card(
     kept: Collection[str],
     dropped: Collection[str],
     test_seed: bool = False,
+    planned_again: bool = False,
     sha256: str | None = None,
 ) -> dict[str, Any]:
     """The card as a JSON object.
@@ -52,6 +60,8 @@ def make_table_card(
         What else the table had: which columns were published as they are, and which were left out.
     test_seed : bool
         Whether the seed can be guessed.
+    planned_again : bool
+        Whether the plans were made again after earlier ones had been tried on the table.
     sha256 : str, optional
         Hash of the written file.
     """
@@ -68,6 +78,15 @@ def make_table_card(
             beside=_beside(plan, name, kept, dropped),
         )
         columns[name] = {"done": "hidden", **{key: one[key] for key in _OF_COLUMN}}
+        if drawn_by_group(plan.plans[name], hide.group):
+            columns[name] |= {
+                "group": hide.group,
+                "assumptions": [
+                    *one["assumptions"],
+                    f"Read 'rows' as groups of {hide.group!r}: rows of one group hold one value, all groups have as "
+                    "many rows, and what is drawn was drawn once for each group.",
+                ],
+            }
     for name, link in specification.linked.items():
         columns[name] = {
             "done": "linked",
@@ -95,11 +114,16 @@ def make_table_card(
             "dependence": plan.dependence,
             "says": f"Under the stated priors, anyone who sees the released table and knows these plans guesses "
             f"{_any_of(len(plan.secrets))} within its tolerance with probability at most {shown_up(plan.risk)} "
-            f"({plan.risk_kind}{f'; statistics taken to be {plan.dependence}' * (len(plan.secrets) > 1)}).",
+            f"({plan.risk_kind}{f'; statistics taken to be {plan.dependence}' * (len(plan.secrets) > 1)})."
+            + _PLANNED_AGAIN
+            * planned_again,
+            "in_words": table_sentence(plan).says,
         },
         "columns": columns,
         "assumed_of_kept": _assumed(plan, kept),
         "test_seed": test_seed,
+        # said only where it is so: cards from before do not speak of it
+        **({"planned_again": True} if planned_again else {}),
         "shuffled": specification.shuffle,
         "plan": plan.to_json(),
         "versions": used_versions(),

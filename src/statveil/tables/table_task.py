@@ -14,6 +14,7 @@ from statveil.specification.planned import TablePlan
 from statveil.specification.treatments import Derive, Drop, Hide, Link
 from statveil.tables.changes import Changes, Labels, Replacement
 from statveil.tables.deriving import derived_columns, plain_kind
+from statveil.tables.groups import label_columns, read_groups
 from statveil.tables.linking import (
     ShortFloats,
     check_linked,
@@ -23,6 +24,7 @@ from statveil.tables.linking import (
     refuse_short,
     rest_of,
 )
+from statveil.tables.panels import check_secrets, drawn_by_group, prepare_panel
 from statveil.tables.preparing import Prepared, Read, ReadBeside, column_labels, new_seed, prepare
 from statveil.tables.record import Lent, hash_column, table_lent_by, table_record
 from statveil.tables.series import ColumnType
@@ -95,19 +97,28 @@ class WholeTable(Task):
 
     plan: TablePlan
     seed: int | None = None
+    planned_again: bool = False
+    """Whether the plans were made again after earlier ones had been tried on the table; the card says so."""
 
     def __post_init__(self) -> None:
         for plan in self.plan.plans.values():
             refuse_contradictions(plan)
         for name, hide in self.plan.specification.hidden.items():
-            mode = self.plan.plans[name].release_mode
-            if hide.group is not None and mode.random:
-                raise ColumnError(
-                    f"column {name!r} is to be hidden by groups of {hide.group!r}, but the mode {mode.name!r} draws "
-                    "row by row; release one row of each group, or plan a mode that moves all rows alike."
-                )
+            if drawn_by_group(self.plan.plans[name], hide.group):
+                self._check_group(name, str(hide.group))
         for name, link in self.plan.specification.linked.items():
             refuse_link(name, link.to, self.plan.plans[link.to].release_mode)
+
+    def _check_group(self, name: str, group: str) -> None:
+        """Refuse groups that nobody could see afterwards, and columns that follow one drawn by groups."""
+        specification = self.plan.specification
+        check_secrets(self.plan.plans[name], name, group)
+        dropped = isinstance(specification.columns.get(group), Drop)
+        if dropped or (group not in specification.columns and specification.others == "drop"):
+            raise ColumnError(
+                f"column {name!r} is drawn by groups of {group!r}, which is dropped: then nobody sees which rows "
+                "belong together, and nobody could check it. Keep that column, or leave out the group."
+            )
 
     @property
     def plans(self) -> Mapping[str, Plan]:
@@ -119,11 +130,15 @@ class WholeTable(Task):
         return self.plan.specification.shuffle
 
     def check(self, table: Source) -> None:
-        Layout.of(self.plan, table)
+        self._label_columns(table, Layout.of(self.plan, table))
+
+    def _label_columns(self, table: Source, layout: Layout) -> list[Any]:
+        """The columns that name the groups of hidden ones, which are kept."""
+        return label_columns(table, {name: self.plan.plans[text] for text, name in layout.hidden.items()})
 
     def hashed(self, table: Source) -> str:
         layout, digest = Layout.of(self.plan, table), hashlib.sha256()
-        for name in (*layout.hidden.values(), *layout.linked.values()):
+        for name in (*layout.hidden.values(), *layout.linked.values(), *self._label_columns(table, layout)):
             digest.update(hash_column(table, name).encode())
         return digest.hexdigest()
 
@@ -170,6 +185,7 @@ class WholeTable(Task):
                 kept=layout.kept_names,
                 dropped=[str(name) for name in layout.dropped],
                 test_seed=self.seed is not None,
+                planned_again=self.planned_again,
                 sha256=sha256,
             )
 
@@ -209,6 +225,9 @@ class WholeTable(Task):
         }
         labels |= dict.fromkeys(layout.linked.values())
 
+        # labels are read before the passes that all columns share
+        groups = {text: read_groups(table, plans[text].problem, name) for text, name in layout.hidden.items()}
+
         followed = {link.to for link in specification.linked.values()}
         short = {
             name: ShortFloats(bits=types[name].bits, heap=min(plans[name].problem.known.heaps, default=None))
@@ -235,6 +254,7 @@ class WholeTable(Task):
                         secret_seed=own,
                         beside=beside,
                         shuffled=self.shuffle,
+                        groups=groups[name],
                     )
                     prepared.check_rows(plans[name], name)
                     return prepared
@@ -257,8 +277,30 @@ class WholeTable(Task):
 
             return work
 
+        grouped = [name for name, one in specification.hidden.items() if drawn_by_group(plans[name], one.group)]
+        known = {str(name): name for name in table.names}
+        by_group = {}
+        for name in grouped:
+            one, own = specification.hidden[name], column_seed(seed, name)
+            with _said_of(name):
+                by_group[name] = prepare_panel(
+                    plans[name],
+                    table,
+                    layout.hidden[name],
+                    column=name,
+                    group=table.find(known.get(str(one.group), one.group)),
+                    labels=labels[layout.hidden[name]],
+                    type=types[name],
+                    gone={str(gone) for gone in (*layout.dropped, *layout.derived.values())},
+                    accept=one.accept,
+                    round_digits=one.round_digits,
+                    seed=None if self.seed is None else own,
+                    secret_seed=own,
+                    shuffled=self.shuffle,
+                )
+                by_group[name].check_rows(plans[name], name)
         works: dict[Any, Callable[[Reader], Prepared | Verifier]] = {
-            layout.hidden[name]: hide(name) for name in layout.hidden
+            layout.hidden[name]: hide(name) for name in layout.hidden if name not in by_group
         }
         works |= {layout.linked[name]: follow(name) for name in layout.linked}
         check_multiples(table, plans, specification, {**layout.hidden, **layout.linked})
@@ -266,6 +308,7 @@ class WholeTable(Task):
             table, labels, look=_published(self.plan, layout), progress=progress
         )
         done = shared.run(works)
+        done |= {layout.hidden[name]: one for name, one in by_group.items()}
         hidden = {text: done[name] for text, name in layout.hidden.items()}
         linked = {text: done[name] for text, name in layout.linked.items()}
         prepared = {name: one for name, one in hidden.items() if isinstance(one, Prepared)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,6 +13,9 @@ from statveil.planning import Plan
 from statveil.tables.blocks import Array
 from statveil.tables.card import make_card
 from statveil.tables.changes import Changes, Labels
+from statveil.tables.files.table_file import Watch
+from statveil.tables.groups import label_columns, read_groups
+from statveil.tables.looking_later import looks_later
 from statveil.tables.preparing import prepare
 from statveil.tables.record import Lent, hash_column, lent_by, make_record
 from statveil.tables.source import Progress, Source
@@ -37,6 +41,9 @@ class Ready:
     shuffle: int | None = None
     """The secret seed that puts the rows in another order."""
     notes: tuple[str, ...] = ()
+    watch: Watch | None = None
+    """Must see all rows while they are written, where :attr:`refuse` is to be asked afterwards."""
+    refuse: Callable[[], None] | None = None
 
 
 class Task(ABC):
@@ -93,10 +100,12 @@ class OneColumn(Task):
         return {str(self.column): self.plan}
 
     def check(self, table: Source) -> None:
-        table.find(self.column)
+        label_columns(table, {table.find(self.column): self.plan})
 
     def hashed(self, table: Source) -> str:
-        return hash_column(table, table.find(self.column))
+        name = table.find(self.column)
+        parts = [hash_column(table, one) for one in (name, *label_columns(table, {name: self.plan}))]
+        return parts[0] if len(parts) == 1 else hashlib.sha256("".join(parts).encode()).hexdigest()
 
     def recorded(self, record: Any, table: Source, *, sha256: str) -> Lent | None:
         accepted = check_accepted(self.accept)
@@ -112,6 +121,7 @@ class OneColumn(Task):
         def beside(labels: Labels) -> Beside:
             return ((rows[name], others) for rows, others in table.beside({name: labels}, progress=progress))
 
+        groups = read_groups(table, plan.problem, name)
         prepared = prepare(
             plan,
             read,
@@ -123,8 +133,11 @@ class OneColumn(Task):
             secret_seed=None if lent is None else lent.seed,
             beside=beside,
             shuffled=self.shuffle,
+            later=groups is None and looks_later(table),
+            groups=groups,
         )
         prepared.check_rows(plan, label)
+        later = prepared.later
 
         def card(sha256: str | None) -> dict[str, Any]:
             return make_card(
@@ -146,6 +159,8 @@ class OneColumn(Task):
             accepted={str(self.column): prepared.accepted},
             shuffle=prepared.seed if self.shuffle else None,
             notes=(*(() if lent is None else lent.notes), *prepared.warnings),
+            watch=None if later is None else lambda rows, others: later.add(rows[name], others),
+            refuse=None if later is None else later.refuse,
         )
 
     def checks(self, table: Source, card: dict[str, Any]) -> Iterator[Check]:

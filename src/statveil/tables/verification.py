@@ -15,7 +15,7 @@ from statveil.problem.model import REDRAWN
 from statveil.problem.ordinal import Ordinal
 from statveil.problem.problem import Problem
 from statveil.problem.structure import Structure
-from statveil.tables.blocks import Array
+from statveil.tables.blocks import Array, finite_rows
 from statveil.tables.structure.beta_search import beta_levels
 from statveil.tables.structure.bound_search import natural_bounds
 from statveil.tables.structure.code_search import find_codes
@@ -64,6 +64,8 @@ LEAKS = {
     "digits": "Larger values are rounded more coarsely. Where the step changes may tell how far the values moved.",
     "transform": "Values are logarithms, powers or the like of round numbers. Someone who knows that may learn how far "
     "they moved.",
+    "shared": "Rows of one group have the values of rows of another. Each group moves by a map of its own, so where "
+    "such values come out tells both.",
     "repeats": "Rows choose among few values. Someone who knows the values learns how far they moved.",
     "sums": "Rows are sums, opposites or reciprocals of other rows. Whoever knows which learns how far the values "
     "moved.",
@@ -74,6 +76,13 @@ LEAKS = {
     "they moved.",
     "few-rows": "The table has so few rows that its statistic can take few values only. The stated risk is too low.",
     "misfit": "The counts do not follow the stated family. The stated risk is proven only for columns that do.",
+    "row-numbers": "A column counts the rows. Its largest value, or its gaps, tell how many rows there were.",
+    "timestamps": "A column says when each row came. Whoever knows how often rows come learns how many there were.",
+    "panels": "Groups of rows have sizes that someone may know. How many rows of a group are missing tells how many "
+    "there were.",
+    "running": "A column rises from row to row, as a running total does. Its end tells how many rows there were.",
+    "totals": "A column holds the number of rows, or a total or a share of the whole table.",
+    "ranks": "A column holds ranks or shares of all rows, whose steps tell how many rows there were.",
     "repeated": "The column was released before under another plan, and all releases together may tell the hidden "
     "statistic. The stated risk is that of this release alone.",
 }
@@ -95,8 +104,12 @@ def check_accepted(names: Collection[str]) -> tuple[str, ...]:
 class Verifier:
     """Watches a column block by block, then says whether it may be released."""
 
-    def __init__(self, plan: Plan, *, bits: int, factor: float | None = None) -> None:
-        """``factor`` is for a column that moves along: how many of its units one of the plan's column is."""
+    def __init__(self, plan: Plan, *, bits: int, factor: float | None = None, alone: bool = True) -> None:
+        """``factor`` is for a column that moves along: how many of its units one of the plan's column is.
+
+        ``alone`` is false for one group of a column whose groups move by maps of their own.
+        """
+        self._alone = alone
         self.plan, self.bits = plan, bits
         self.known = plan.problem.known if factor is None else plan.problem.known.times(factor)
         self.low, self.high = sorted(bound * (1.0 if factor is None else factor) for bound in bounds_of(plan.problem))
@@ -111,10 +124,9 @@ class Verifier:
     # --- while reading ------------------------------------------------------------------------
     def watch(self, values: Array, start: int) -> None:
         """Look at the rows from ``start`` on."""
-        finite = values[mask] if not (mask := np.isfinite(values)).all() else values
+        finite, least, most = finite_rows(values)
         if not len(finite):
             return
-        least, most = float(finite.min()), float(finite.max())
         if least < self.low:
             self._broken.add("minimum")
         if most > self.high:
@@ -160,7 +172,7 @@ class Verifier:
     def check_undeclared(self, column: str, accepted: Collection[str], params: dict[str, float]) -> list[Finding]:
         """Refuse structure that was found but not declared, unless accepted by name; returns what was found."""
         found = self.undeclared(params)
-        alone = self.plan.problem.family.shapeless
+        alone = self.plan.problem.family.shapeless and self.plan.problem.secret.apart is None
         refuse_undeclared(column, accepted, found, self.known, f"{REDRAWN}, whatever it shows." if alone else "")
         return found
 
@@ -232,9 +244,11 @@ class Verifier:
     def _sums(self, sample: Array, about: float | None, bits: int) -> list[Finding]:
         """Rows that are made of others, where the map does not keep them so."""
         mode = self.plan.release_mode
-        if not mode.near_line:
+        if not mode.near_line and not mode.apart:
             return []
-        found = find_sums(sample, bits=bits, about_zero=mode.stretches and about == 0)
+        # a scaling keeps sums, but not those of rows that are scaled apart
+        keeps = mode.stretches and about == 0 and not (mode.apart and self._alone)
+        found = find_sums(sample, bits=bits, about_zero=keeps)
         if found is None:
             return []
         says = f"{found}, which after the map they are no longer: how much is missing shows how far the column moved."

@@ -12,6 +12,7 @@ from statveil.errors import StatveilError, shortened
 from statveil.planning import Plan
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.estimate import estimate, measured_for, own_statistic, shares_of
+from statveil.tables.groups import GroupRows, read_groups
 from statveil.tables.maps.rank import model_values
 from statveil.tables.preparing import column_labels, count_categories, valid_digits
 from statveil.tables.resolution import grain_of, slack_of
@@ -36,8 +37,14 @@ class Check:
         object.__setattr__(self, "says", shortened(self.says))  # it may quote a card that someone wrote
 
 
-def content_checks(table: Source, plan: Plan, card: dict[str, Any]) -> Iterator[Check]:
-    """The released column against its card and plan, from passes over that column alone."""
+def content_checks(table: Source, plan: Plan, card: dict[str, Any], groups: GroupRows | None = None) -> Iterator[Check]:
+    """The released column against its card and plan, from passes over that column alone.
+
+    ``groups`` are the rows of the two groups that the secret compares, where they are known; else they are read too.
+    """
+    if plan.release_mode.of_table:
+        yield from _number_of_rows(table, plan, card)
+        return
     # a card has names as text, whatever an engine allows
     wanted = None if table.names == [None] else str(card.get("column"))
     name = table.find(next((name for name in table.names if str(name) == wanted), wanted))
@@ -57,7 +64,8 @@ def content_checks(table: Source, plan: Plan, card: dict[str, Any]) -> Iterator[
         yield _released(gap <= 1 / max(int(counts.sum()), 1))
         return
     verifier = Verifier(plan, bits=found.bits)
-    measured = measured_for(plan.problem, blocks, verifier.watch)
+    groups = read_groups(table, plan.problem, name) if groups is None else groups
+    measured = measured_for(plan.problem, blocks, verifier.watch, groups)
     try:
         verifier.check_declared(column)
         yield Check(name="structure", ok=True, says="The column has the declared structure.")
@@ -89,11 +97,29 @@ def content_checks(table: Source, plan: Plan, card: dict[str, Any]) -> Iterator[
         size = max(abs(own), abs(there), one.within(own))
         slack = 1e-5 * size if coarse else 1e-9 * size
         slack += grain_of(alone)
-        slack += slack_of(alone, params, measured.rows, largest)
+        slack += slack_of(alone, params, measured, largest)
         if valid_digits(card.get("rounded_to_digits")):
-            slack += 10.0 ** -card["rounded_to_digits"]
+            slack += one.secret.off_by(10.0 ** -card["rounded_to_digits"], measured)
         near &= abs(there - own) <= slack
     yield _released(near)
+
+
+def _number_of_rows(table: Source, plan: Plan, card: dict[str, Any]) -> Iterator[Check]:
+    """Whether the table has a number of rows that the plan releases."""
+    rows = sum(max((len(one) for one in piece.values()), default=0) for piece in table.whole())
+    if card.get("rows") not in (None, rows):
+        yield Check(name="rows", ok=False, says=f"The table has {rows} rows, not as many as its card says.")
+    levels, (name,) = plan.mechanism.levels, plan.problem.box.free
+    sizes = np.zeros(0) if levels is None else plan.released_secret({name: levels})
+    ok = bool(np.any(sizes == rows))
+    yield Check(
+        name="statistic",
+        ok=ok,
+        says="The table has a number of rows that the plan releases."
+        if ok
+        else "The table has a number of rows that the plan does not release: rows were added or taken away, or it has "
+        "another plan.",
+    )
 
 
 def _rows(card: dict[str, Any], rows: int) -> Iterator[Check]:

@@ -13,7 +13,7 @@ from statveil.errors import FileError, StatveilError, TableError, cannot
 from statveil.planning import Plan
 from statveil.specification.planned import TablePlan
 from statveil.spoken import Spoken
-from statveil.tables.card import VERSION, card_path, check_card, make_card, plan_of, read_card
+from statveil.tables.card import VERSION, as_worded, card_path, check_card, make_card, plan_of, read_card
 from statveil.tables.hashing import hash_file
 from statveil.tables.preparing import valid_digits
 from statveil.tables.publishing import interrupted
@@ -22,7 +22,7 @@ from statveil.tables.table_card import is_table_card, table_plan_of
 from statveil.tables.verify_content import Check, content_checks
 from statveil.tables.verify_table import table_card_check, table_checks
 
-__all__ = ["Check", "Verified", "verify", "verify_file"]
+__all__ = ["Check", "Verified", "stated_on", "verify", "verify_file"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +99,12 @@ def _of_file(place: Path, card: dict[str, Any] | None, name: str) -> Verified:
     return Verified(checks=tuple(checks), table=name)
 
 
+def stated_on(card: dict[str, Any], source: str) -> tuple[Plan | TablePlan, Check]:
+    """The plan on a card, or the plans, and whether the card says what they imply."""
+    stated = _Stated.on(card, source)
+    return stated.plan, stated.check()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Stated:
     """A card with its plan, or that of a whole table with its plans."""
@@ -150,6 +156,7 @@ def _card(card: dict[str, Any], plan: Plan) -> Check:
             rows=card["rows"],
             sha256=card["sha256"],
         )
+        again = as_worded(again, card)
         digits = card["rounded_to_digits"]
         numbers = {key: again["guarantee"][key] for key in ("secret", "risk", "risk_kind", "tolerance", "distortion")}
         kept = _FACTS if earlier else tuple(key for key in again if key != "versions")

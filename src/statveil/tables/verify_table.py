@@ -12,10 +12,15 @@ import numpy as np
 import polars as pl
 
 from statveil.errors import StatveilError
+from statveil.planning import Plan
 from statveil.specification.planned import TablePlan
+from statveil.tables.blocks import Array, blocks_of
+from statveil.tables.card import as_worded
 from statveil.tables.changes import Derived, Labels
 from statveil.tables.deriving import derived_columns, plain_kind
 from statveil.tables.files.csv_numbers import typed_fields
+from statveil.tables.groups import read_groups
+from statveil.tables.panels import drawn_by_group, read_panel
 from statveil.tables.preparing import column_labels
 from statveil.tables.series import ColumnType
 from statveil.tables.sharing import Reader, Shared
@@ -48,21 +53,46 @@ def table_checks(table: Source, plan: TablePlan, card: Mapping[str, Any]) -> Ite
         def checks(reader: Reader) -> list[Check]:
             own = {**card["columns"][name], "column": name}
             try:
-                return list(content_checks(_View(table, reader, types), plan.plans[name], own))
+                return list(content_checks(_View(table, reader, types), plan.plans[name], own, groups[name]))
             except StatveilError as error:
                 return [Check(name="column", ok=False, says=str(error))]
 
         return checks
 
     hidden = {name: known[name] for name in plan.plans}
+    try:  # before the passes that all columns share
+        groups = {name: read_groups(table, plan.plans[name].problem, own) for name, own in hidden.items()}
+    except StatveilError as error:
+        yield Check(name="groups", ok=False, says=str(error))
+        return
+    marked = {name: one.group for name, one in plan.specification.hidden.items()}
     labels: dict[Any, Labels] = {
         own: column_labels(plan.plans[name], name, types[name]) for name, own in hidden.items()
     }
+    drawn = [name for name in hidden if drawn_by_group(plan.plans[name], marked[name])]
+    for name in drawn:
+        group, own = known.get(str(marked[name])), {**card["columns"][name], "column": name}
+        yield from _by_group(table, plan.plans[name], hidden[name], labels[hidden[name]], group, types[name], own)
     shared: Shared[list[Check]] = Shared(table, labels)
-    for name, checks in shared.run({own: work(text) for text, own in hidden.items()}).items():
+    alone = {own: work(text) for text, own in hidden.items() if text not in drawn}
+    for name, checks in shared.run(alone).items():
         yield from (Check(name=one.name, ok=one.ok, says=f"Column {str(name)!r}: {one.says}") for one in checks)
     if plan.specification.derived:
         yield from derived_again(table, plan, types, known, next(iter(labels.items())))
+
+
+def _by_group(
+    table: Source, plan: Plan, name: Any, labels: Labels, group: Any, type: ColumnType, card: dict[str, Any]
+) -> Iterator[Check]:
+    """A column that was drawn by groups, as a table of one row for each."""
+    try:
+        panel = read_panel(table, name, labels, group)
+        if card.get("rows") == panel.rows:
+            card = {**card, "rows": len(panel.first)}
+        found = list(content_checks(_Units(name, panel.values, type), plan, card))
+    except StatveilError as error:
+        found = [Check(name="groups", ok=False, says=str(error))]
+    yield from (Check(name=one.name, ok=one.ok, says=f"Column {str(name)!r}: {one.says}") for one in found)
 
 
 def table_columns(plan: TablePlan, known: Mapping[str, Any]) -> list[Any]:
@@ -147,6 +177,35 @@ class _View(Source):
         return self._table.beside(columns, progress=progress)
 
 
+class _Units(Source):
+    """One column in memory, of which everything is known."""
+
+    def __init__(self, name: Any, values: Array, type: ColumnType) -> None:
+        self._values, self._type = values, type
+        self.names, self.rows, self.notes = [name], len(values), []
+
+    def __str__(self) -> str:
+        return "the table"
+
+    def type_of(self, column: Any) -> ColumnType:
+        return self._type
+
+    def column(self, name: Any) -> pl.Series:
+        return pl.Series(str(name), self._values)
+
+    def numeric_columns(self) -> list[Any]:
+        return self.names if self._type.numeric else []
+
+    def together(self, columns: Mapping[Any, Labels], *, progress: Progress | None = None) -> Iterator[Rows]:
+        (name,) = columns
+        return ({name: block} for block in blocks_of(self._values)())
+
+    def beside(
+        self, columns: Mapping[Any, Labels], *, progress: Progress | None = None
+    ) -> Iterator[tuple[Rows, Mapping[str, pl.Series]]]:
+        return ((rows, {}) for rows in self.together(columns, progress=progress))
+
+
 def table_card_check(card: dict[str, Any], plan: TablePlan) -> Check:
     """Whether the card says what its own plans imply."""
     try:
@@ -162,8 +221,14 @@ def table_card_check(card: dict[str, Any], plan: TablePlan) -> Check:
             kept=done["kept"],
             dropped=done["dropped"],
             test_seed=card["test_seed"],
+            planned_again=card.get("planned_again", False),
             sha256=card["sha256"],
         )
+        again = as_worded(again, card)
+        again["columns"] = {
+            name: as_worded(one, card["columns"][name]) if one["done"] == "hidden" else one
+            for name, one in again["columns"].items()
+        }
         same = {**card, "versions": None} == {**again, "versions": None} and {*card["versions"]} <= {*again["versions"]}
     except (KeyError, TypeError, AttributeError, ValueError):
         same = False

@@ -11,9 +11,10 @@ from statveil.auditing.game import release_column
 from statveil.contradictions import contradictions
 from statveil.modes.mode import SEVEN_DIGITS
 from statveil.planning import Plan
-from statveil.problem.column_numbers import InMemory
+from statveil.problem.column_numbers import InMemory, TwoGroups
 from statveil.tables.blocks import Array
 from statveil.tables.estimate import own_statistic, shares_of
+from statveil.tables.groups import Masks
 from statveil.tables.maps.rank import model_values
 from statveil.tables.preparing import Prepared
 from statveil.tables.resolution import grain_of, slack_of
@@ -32,11 +33,17 @@ def check_plan_file(plan: Plan) -> None:
     same(not wrong, f"the plan that was read again contradicts itself: {'; '.join(wrong)}")
 
 
-def check_release(plan: Plan, column: Array) -> Array:
-    """The column released with a fixed seed: repeatable, row by row, and with the statistic that the plan states."""
+def check_release(plan: Plan, column: Array, groups: Masks | None = None) -> Array:
+    """The column released with a fixed seed: repeatable, row by row, and with the statistic that the plan states.
+
+    ``groups`` are the rows of the two groups that the secret compares.
+    """
     mode = plan.release_mode
     gaps = np.concatenate([[np.nan], column, [np.nan]])
-    (one, _), (two, _), (other, made) = (release_column(plan, gaps, bits=53, seed=seed) for seed in (1, 1, 2))
+    parts = None if groups is None else (np.pad(groups[0], 1), np.pad(groups[1], 1))
+    (one, _), (two, _), (other, made) = (
+        release_column(plan, gaps, bits=53, seed=seed, parts=parts) for seed in (1, 1, 2)
+    )
     same(np.array_equal(one, two, equal_nan=True), "the same seed does not give the same rows")
     digits = 4 * SEVEN_DIGITS * float(np.nanmax(np.abs(gaps)) + np.nanmax(np.abs(other))) if mode.blurs else 0.0
     repeated = np.allclose(one, other, rtol=0, atol=digits, equal_nan=True)
@@ -45,11 +52,14 @@ def check_release(plan: Plan, column: Array) -> Array:
     same(bool(np.isnan(other[[0, -1]]).all()), "rows without a value do not stay without one")
     after = other[1:-1]
     same(bool(np.isfinite(after).all()), "rows with a value become rows without one")
-    _check_statistic(plan, column, after, made)
+    if groups is not None:
+        rest = ~(groups[0] | groups[1])
+        same(np.array_equal(after[rest], column[rest]), "rows of neither group do not stay as they are")
+    _check_statistic(plan, column, after, made, groups)
     return after
 
 
-def _check_statistic(plan: Plan, before: Array, after: Array, made: Prepared) -> None:
+def _check_statistic(plan: Plan, before: Array, after: Array, made: Prepared, groups: Masks | None) -> None:
     """The released column has the statistic that the mechanism released, up to what its mode says."""
     problem, mode = plan.problem, plan.release_mode
     released = made.facts["released"]
@@ -68,7 +78,8 @@ def _check_statistic(plan: Plan, before: Array, after: Array, made: Prepared) ->
         model = model_values(plan, params)(levels)
         close(np.sort(after), model, size, "the rows and the quantiles of the released model", absolute=True)
         return
-    off = abs(own_statistic(problem, InMemory(after)) - wanted)
+    numbers = InMemory(after, groups=None if groups is None else TwoGroups.of(after, groups))
+    off = abs(own_statistic(problem, numbers) - wanted)
     largest = float(np.abs(after).max())
-    slack = slack_of(plan, params, rows, largest) + grain_of(plan) + 1e-9 * (float(np.abs(before).max()) + largest)
+    slack = slack_of(plan, params, numbers, largest) + grain_of(plan) + 1e-9 * (float(np.abs(before).max()) + largest)
     same(math.isfinite(off) and off <= slack, f"the released statistic is off by {off:.3g}, more than {slack:.3g}")

@@ -12,8 +12,10 @@ from statveil.auditing.game import release_column
 from statveil.modes import MODES, Mode
 from statveil.modes.mode import SEVEN_DIGITS
 from statveil.planning import Plan, plan
+from statveil.problem.of_groups import OfGroups
 from statveil.problem.problem import Problem
 from statveil.tables.blocks import BLOCK, Array, blocks_of
+from statveil.tables.groups import Masks
 from statveil.tables.release import release
 from statveil.tables.verification import LEAKS
 from statveil.testing.comparison import close, same
@@ -22,7 +24,9 @@ from statveil.testing.lives import check_plan_file, check_release
 __all__ = ["check_mode"]
 
 
-def check_mode(mode: Mode, problem: Problem, column: Array, *, max_risk: float = 0.3) -> None:
+def check_mode(
+    mode: Mode, problem: Problem, column: Array, *, max_risk: float = 0.3, groups: Masks | None = None
+) -> None:
     """A mode, on a problem that it is for and a column under it.
 
     The plan must choose it, also after JSON. The column is released: the same seed gives the same rows, in whatever
@@ -39,6 +43,8 @@ def check_mode(mode: Mode, problem: Problem, column: Array, *, max_risk: float =
         Finite values of a column that can be released under the problem; numbers of categories, if it is for them.
     max_risk : float
         The risk to plan for.
+    groups : pair of array, optional
+        For a secret of two groups: whether each row is in the first, and whether it is in the second.
     """
     same(MODES.get(mode.name) is mode, f"the mode {mode.name!r} is not registered under its name")
     same(bool(mode.says), f"the mode {mode.name!r} has no description")
@@ -46,11 +52,13 @@ def check_mode(mode: Mode, problem: Problem, column: Array, *, max_risk: float =
     found = plan(problem, max_risk=max_risk)
     same(found.release_mode is mode, f"the plan has the mode {found.mode!r} instead of {mode.name!r}")
     check_plan_file(found)
-    after = check_release(found, column)
+    after = check_release(found, column, groups)
     if mode.line:
         _check_line(mode, column, after)
-    _check_blocks(found, column)
-    _check_engines(found, column)
+    for rows in groups or ():  # a line of its own for each of them
+        _check_line(mode, column[rows], after[rows])
+    _check_blocks(found, column, groups)
+    _check_engines(found, column, groups)
 
 
 def _check_line(mode: Mode, before: Array, after: Array) -> None:
@@ -60,24 +68,29 @@ def _check_line(mode: Mode, before: Array, after: Array) -> None:
     same(mode.stretches or abs(factor - 1) <= 1e-6, f"the rows are stretched by {factor:.6g}, and 'stretches' is no")
 
 
-def _check_blocks(found: Plan, column: Array) -> None:
+def _check_blocks(found: Plan, column: Array, groups: Masks | None) -> None:
     """A block needs no other block: asked for in another order, or again, it comes out the same."""
     many = np.resize(column, 2 * BLOCK + 1_000)  # two whole blocks and a part
-    there, prepared = release_column(found, many, bits=53, seed=3)
+    parts = None if groups is None else (np.resize(groups[0], len(many)), np.resize(groups[1], len(many)))
+    there, prepared = release_column(found, many, bits=53, seed=3, parts=parts)
     blocks = list(enumerate(blocks_of(many)()))
     back = [prepared.column_map.block(block, index) for index, block in reversed(blocks)]
     again = np.concatenate(back[::-1])
     same(np.array_equal(there, again, equal_nan=True), "the rows depend on the order in which the blocks are asked for")
 
 
-def _check_engines(found: Plan, column: Array) -> None:
+def _check_engines(found: Plan, column: Array, groups: Masks | None) -> None:
     """A table in any library that is installed gets the same rows."""
     values: Array | list[str] = column
+    beside: dict[str, list[str]] = {}
+    if groups is not None and isinstance(secret := found.problem.secret, OfGroups):
+        labels = (f"neither {secret.group} nor {secret.base}", secret.group, secret.base)
+        beside[secret.by] = [labels[one + 2 * two] for one, two in zip(*groups, strict=True)]
     if found.release_mode.categories:
         names = [param.name for param in found.problem.family.params]
         values = [names[int(code)] for code in column]
     first: tuple[str, list[Any]] | None = None
-    for name, table, read in _tables(values):
+    for name, table, read in _tables({"x": values, **beside}):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what a holder should know is for a holder
             released = read(release(found, table, column="x", seed=5, accept=tuple(LEAKS)))
@@ -86,23 +99,23 @@ def _check_engines(found: Plan, column: Array) -> None:
         same(released == first[1], f"the rows of {name} are other than those of {first[0]}")
 
 
-def _tables(values: Array | list[str]) -> Iterator[tuple[str, Any, Any]]:
-    """The column ``x`` in each library that is there, and how to read it back."""
+def _tables(columns: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """The table in each library that is there, and how to read its column ``x`` back."""
     try:
         import pandas as pd
 
-        yield "pandas", pd.DataFrame({"x": values}), lambda table: table["x"].tolist()
+        yield "pandas", pd.DataFrame(columns), lambda table: table["x"].tolist()
     except ImportError:
         pass
     try:
         import polars as pl
 
-        yield "Polars", pl.DataFrame({"x": values}), lambda table: table["x"].to_list()
+        yield "Polars", pl.DataFrame(columns), lambda table: table["x"].to_list()
     except ImportError:
         pass
     try:
         import pyarrow as pa
 
-        yield "PyArrow", pa.table({"x": values}), lambda table: table["x"].to_pylist()
+        yield "PyArrow", pa.table(columns), lambda table: table["x"].to_pylist()
     except ImportError:
         pass
