@@ -205,7 +205,7 @@ def test_a_second_tab_is_not_overwritten(page, small):
     assert answer.value.status == 409
     first.wait_for_selector("#notice :text('another tab')")
     first.wait_for_selector("#action-1-drop:checked", state="attached")
-    assert first.is_checked("#action-0-hide")
+    first.wait_for_selector("#action-0-hide:checked", state="attached")
     with first.expect_response(lambda one: "/api/columns/0" in one.url and one.ok):
         first.check("#action-0-keep", force=True)  # once more, now that it is seen
     second.reload()
