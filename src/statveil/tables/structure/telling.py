@@ -20,6 +20,7 @@ from statveil.tables.structure.group_search import Beside
 from statveil.tables.structure.lattice_search import find_lattice
 from statveil.tables.structure.limit_search import find_limits
 from statveil.tables.structure.link_search import find_links
+from statveil.tables.structure.links import Link
 from statveil.tables.structure.multiple_search import multiples
 from statveil.tables.structure.partner_search import find_partners
 from statveil.tables.structure.period_search import Periods
@@ -181,13 +182,13 @@ def _told(sample: Alongside) -> Iterator[tuple[str, ...]]:
     plain = {name: _finite(column) for name, column in plain.items()}
     free = {name: _finite(column) for name, column in around.numbers.items() if name in plain and name not in told}
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # numbers near the end of what a float can hold
-        found = [
+        found: list[Link] = [
             *find_limits(sample.values, plain, sample.labels, known=told, breaks=beside),
             *find_running(_finite(around.values), free, around.labels, around.breaks),
         ]
         if sample.whole:  # of a part of the rows, what is said of a group would be wrong
             found += find_aggregates(sample.values, plain, sample.labels, known=told)
-    yield from found
+    yield from (tuple(link.columns) for link in found)
 
 
 def _finite(column: Array) -> Array:
@@ -259,4 +260,4 @@ def _neighbours(sample: Alongside) -> Iterator[str]:
                 yield repr(name.split("\0")[0])
     if sample.whole:
         plain = {name: column for name, column in sample.numbers.items() if not name.endswith(SIZES)}
-        yield from map(_said, find_shares(sample.values, plain, sample.labels))
+        yield from (_said(link.columns) for link in find_shares(sample.values, plain, sample.labels))
