@@ -7,7 +7,9 @@ import polars as pl
 import pytest
 
 import statveil as sv
-from statveil.auditing.attacker import ATTACKERS
+from statveil.auditing.attackers.group_numbers import GroupNumbers
+from statveil.auditing.attackers.limits import Limits
+from statveil.auditing.attackers.running import Running
 from statveil.auditing.game import Game
 from statveil.auditing.knowing import links_of
 from statveil.auditing.sampling import rows_of_trial, whole_groups
@@ -126,21 +128,21 @@ def test_groups_that_a_column_speaks_of_are_whole_in_every_trial():
 
 # --- what tells nothing of where a column was, though it is a link --------------------------------
 SOUND = {
-    "limits": {"more": np.concatenate(([False], X[1:] > X[:-1] + 2))},
-    "group-numbers": {"team": [f"t{int(i)}" for i in TEAM], "told": by_team(np.std)},
-    "running": {"told": rolling(lambda rows: rows.max(axis=1) - rows.min(axis=1), 5)},
+    Limits: {"more": np.concatenate(([False], X[1:] > X[:-1] + 2))},
+    GroupNumbers: {"team": [f"t{int(i)}" for i in TEAM], "told": by_team(np.std)},
+    Running: {"told": rolling(lambda rows: rows.max(axis=1) - rows.min(axis=1), 5)},
 }
 
 
-@pytest.mark.parametrize("attacker", SOUND)
+@pytest.mark.parametrize("attacker", SOUND, ids=lambda attacker: attacker.name)
 def test_differences_and_spreads_tell_nothing_of_a_column_that_is_shifted(attacker):
     """The positive controls' counterpart: the attacker has its link and hits as often as the plan says."""
     frame = pl.DataFrame({"x": X, **SOUND[attacker]})
     plan = sv.plan(location(5, 60, 0.5)(), max_risk=0.2)
     table = read_table(frame, column="x", plan=plan)
     links = links_of(table, (), ())
-    assert [link.attacker for link in links] == [attacker]
-    game = Game(plan, table, [ATTACKERS[attacker]()], Knowledge(links=links), np.random.default_rng(4))
+    assert [link.attacker for link in links] == [attacker.name]
+    game = Game(plan, table, [attacker()], Knowledge(links=links), np.random.default_rng(4))
     (score,) = game.play(100)
     assert 8 <= score.hits <= 34  # 20 give or take 3 and 3.5 standard errors
 
