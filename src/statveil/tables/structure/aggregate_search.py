@@ -27,6 +27,7 @@ Codes = NDArray[np.int64]
 _LEAST_GROUPS, _MOST_GROUPS = 5, 256
 _SEVERAL = 0.5  # share of the rows that are in groups of two or more
 _CONSTANT = 0.98  # share of the groups in which a column has one value
+_MOST_LIMITS = 1024  # between two of those that are tried first
 _LIMITS = 64  # limits that are tried: as many quantiles of the column
 _GLANCED = 0.85  # correlation of ranks, in absolute terms, from which the order is looked at pair by pair
 _LOOKS = np.log(32.0)  # numbers of the groups that differ: most go together
@@ -120,7 +121,8 @@ class GroupNumbers:
         at, x = first % count, self._groups.x
         low = self._limits[at - 1] if at else -np.inf
         high = self._limits[at + 1] if at + 1 < count else np.inf
-        return np.unique(x[(x >= low) & (x <= high)])
+        inside = np.unique(x[(x >= low) & (x <= high)])
+        return inside[:: len(inside) // _MOST_LIMITS + 1]
 
 
 def _by_limit(limits: Array) -> list[Number]:
@@ -128,7 +130,12 @@ def _by_limit(limits: Array) -> list[Number]:
 
 
 def find_aggregates(
-    values: Array, numbers: Mapping[str, Array], labels: Mapping[str, Keys], *, known: frozenset[str] = frozenset()
+    values: Array,
+    numbers: Mapping[str, Array],
+    labels: Mapping[str, Keys],
+    *,
+    known: frozenset[str] = frozenset(),
+    alone: bool = True,
 ) -> Iterator[Link]:
     """Columns that are made of the values of a group, each with the column that says which rows are one.
 
@@ -142,20 +149,24 @@ def find_aggregates(
         Other columns as numbers, and as labels.
     known : frozenset of str
         Columns that tell the column in another way, which are not looked at again.
+    alone : bool
+        Whether a column may group the rows by its own values.
     """
     if len(values) < 2 * _LEAST_GROUPS or not np.ptp(values):
         return
-    yield from _found([values], numbers, labels, known, shares_only=False)
+    yield from _found([values], numbers, labels, known, shares_only=False, alone=alone)
 
 
-def find_shares(values: Array, numbers: Mapping[str, Array], labels: Mapping[str, Keys]) -> Iterator[Link]:
+def find_shares(
+    values: Array, numbers: Mapping[str, Array], labels: Mapping[str, Keys], *, alone: bool = True
+) -> Iterator[Link]:
     """The same for a hidden category: columns that say the share or the number of a label in each group."""
     codes, counts = np.unique(values, return_counts=True)
     frequent = codes[np.argsort(-counts, kind="stable")][:_LABELS]
     if len(codes) < 2:
         return
     flags = [(values == label).astype(np.float64) for label in frequent[: 1 if len(codes) == 2 else _LABELS]]
-    yield from _found(flags, numbers, labels, frozenset(), shares_only=True)
+    yield from _found(flags, numbers, labels, frozenset(), shares_only=True, alone=alone)
 
 
 def _found(
@@ -165,6 +176,7 @@ def _found(
     known: frozenset[str],
     *,
     shares_only: bool,
+    alone: bool,
 ) -> Iterator[Link]:
     told: set[str] = set()
     tried = 0
@@ -184,7 +196,7 @@ def _found(
             if (link := _link((group, name), here, level)) is not None:
                 told.add(name)
                 yield link
-    for name, column in levels.items():
+    for name, column in levels.items() if alone else ():
         own = None if name in told or name not in numbers else _own_groups(column)
         if own is None or tried >= _PAIRS:
             continue
