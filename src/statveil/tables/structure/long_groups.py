@@ -1,7 +1,7 @@
 """Numbers of groups in tables too long to keep: whole groups are kept, of columns that another one is constant in.
 
-Of a part of its rows nothing can be said of a group. So the first rows say which columns may be numbers of the groups of
-which others, as a rule none; of those the rows of some groups are kept, chosen by a hash of the group, all of them.
+Of a part of its rows nothing can be said of a group. So the first rows say which columns may be numbers of the groups
+of which others, as a rule none; of those the rows of some groups are kept, chosen by a hash of the group, all of them.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Keys = NDArray[np.uint64]
 
 _LOOKED_AT = 2**14  # rows that say which columns may be numbers of groups
 _LEAST_ROWS = 40  # of groups of two or more among them
-_LEAST_GROUPS = 16  # that are worth keeping: fewer prove little
-_ROWS = 2**18  # that are kept of a column of groups
+_LEAST_GROUPS, _ENOUGH = 16, 128  # that are worth keeping: fewer prove little, more prove no more
+_FEW_ROWS, _ROWS = 2**15, 2**18  # that are kept of a column of groups: the more for large ones
 _CONSTANT = 0.98
 _GROUPINGS, _LEVELS = 12, 16
 
@@ -83,7 +83,7 @@ class _Groups:
     def __init__(self, name: str, levels: Mapping[str, np.uint64 | None]) -> None:
         self.name, self._levels = name, levels
         self._parts: list[tuple[Keys, Array, Array]] = []
-        self._shift, self._held = 0, 0
+        self._shift, self._held, self._limit = 0, 0, _FEW_ROWS
 
     def add(self, values: Array, others: Mapping[str, pl.Series]) -> None:
         if self._shift > 63:
@@ -93,8 +93,11 @@ class _Groups:
         levels = np.stack([_level(others[name], flag)[inside] for name, flag in self._levels.items()])
         self._parts.append((keys[inside], values[inside], levels))
         self._held += len(inside)
-        while self._held > _ROWS and self._shift <= 63:
-            self._thin()
+        while self._held > self._limit and self._shift <= 63:
+            if self._number() <= _ENOUGH and self._limit < _ROWS:
+                self._limit *= 2
+            else:
+                self._thin()
 
     def rows(self) -> tuple[Keys, Array, dict[str, Array]] | None:
         """The groups of the rows, the values, and the other columns; ``None`` where too few groups are whole."""
@@ -102,9 +105,13 @@ class _Groups:
             return None
         keys, values = (np.concatenate([part[i] for part in self._parts]) for i in (0, 1))
         table = np.concatenate([part[2] for part in self._parts], axis=1)
-        if len(np.unique(keys)) < _LEAST_GROUPS:
+        if self._number() < _LEAST_GROUPS:
             return None
         return keys, values, {name: table[i] for i, name in enumerate(self._levels)}
+
+    def _number(self) -> int:
+        """Of groups that are kept."""
+        return len(np.unique(np.concatenate([part[0] for part in self._parts])))
 
     def _inside(self, keys: Keys) -> NDArray[np.bool_]:
         return np.asarray(mixed(keys) <= np.uint64((2**64 - 1) >> self._shift))
@@ -115,7 +122,7 @@ class _Groups:
         kept = [self._inside(part[0]) for part in self._parts]
         self._parts = [(p[0][i], p[1][i], p[2][:, i]) for p, i in zip(self._parts, kept, strict=True)]
         self._held = sum(len(part[0]) for part in self._parts)
-        if len(np.unique(np.concatenate([part[0] for part in self._parts]))) < _LEAST_GROUPS:
+        if self._number() < _LEAST_GROUPS:
             self._shift, self._held, self._parts = 64, 0, []
 
 
