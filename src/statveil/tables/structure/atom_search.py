@@ -140,7 +140,7 @@ def _far_out(index: Whole, counts: Whole, pattern: int) -> Whole:
         gap, reach = (abs(int(index[::inward][at] - index[end])) / pattern for at in (1, last))
         if gap < max(_GAP * reach, _NEXT):
             continue  # a second hump, or the steep start of a column
-        if counts[end] < 2 * np.median(counts[::inward][1 : 1 + _NEXT]):
+        if counts[end] < 1.5 * np.median(counts[::inward][1 : 1 + _NEXT]):
             continue  # all values repeat, as where each id has several rows
         if more * math.log(_NEXT / reach) - math.lgamma(more + 1) < math.log(LUCK_FAR / 2):
             found.append(end)
