@@ -25,7 +25,7 @@ from statveil.tables.structure.ties import Tie
 __all__ = ["assumed", "in_words", "links_of"]
 
 _LINKED = 2**15
-_GROUPED = 2**20
+_GROUPED = 2**18
 
 
 def links_of(table: AuditTable, ties: Sequence[Tie], rules: Sequence[Threshold]) -> tuple[Link, ...]:
@@ -54,7 +54,8 @@ def _beside(table: AuditTable, told: Collection[str]) -> Iterator[Link]:
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         yield from find_limits(column[some], *short, known=known, breaks=starts[some] if finite.all() else None)
         yield from find_running(table.column[some], free, every, first)
-        yield from find_aggregates(column, numbers, labels, known=known)
+        # of a long table as a release does: groups that another column names
+        yield from find_aggregates(column, numbers, labels, known=known, alone=len(column) <= _LINKED)
 
 
 def assumed(plan: Plan, table: AuditTable, given: Structure | None) -> Structure:

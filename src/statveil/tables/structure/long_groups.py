@@ -27,7 +27,7 @@ _LEAST_ROWS = 40  # of groups of two or more among them
 _LEAST_GROUPS, _ENOUGH = 16, 128  # that are worth keeping: fewer prove little, more prove no more
 _FEW_ROWS, _ROWS = 2**15, 2**18  # that are kept of a column of groups: the more for large ones
 _CONSTANT = 0.98
-_GROUPINGS, _LEVELS = 12, 16
+_COLUMNS, _GROUPINGS, _LEVELS = 64, 12, 16
 
 
 class LongGroups:
@@ -128,7 +128,8 @@ class _Groups:
 
 def _candidates(columns: Mapping[str, pl.Series]) -> Iterator[_Groups]:
     """Columns that group the rows, with those that have one value in each group."""
-    few = {name: column.head(_LOOKED_AT) for name, column in columns.items() if not opaque(column.dtype)}
+    plain = [(name, column) for name, column in columns.items() if not opaque(column.dtype)][:_COLUMNS]
+    few = {name: column.head(_LOOKED_AT) for name, column in plain}
     codes = {name: np.unique(keys_of(column), return_inverse=True, return_counts=True) for name, column in few.items()}
     flags: dict[str, np.uint64 | None] = {}
     for name, (places, _, _) in codes.items():
