@@ -430,6 +430,8 @@ BROKEN: tuple[Case, ...] = (
          table=by_group(lambda x: float(np.sum(x > 25))), why="the number of a group above a limit"),
     Case(name="medians of groups", problem=location(5, 60, 0.5), risk=0.2, attackers=(*NUMBERS, "copies", "links"),
          table=by_group(lambda x: float(np.median(x))), why="a quantile of a group"),
+    Case(name="averages of groups", problem=location(5, 60, 0.5), risk=0.2, attackers=NUMBERS,
+         table=by_group(lambda x: float(np.mean(x))), why="the average of a group"),
     Case(name="deviations of groups", problem=location(5, 60, 0.5, minimum=0), risk=0.2, attackers=NUMBERS,
          table=by_group(lambda x: float(np.std(x, ddof=1))), why="a spread of a group"),
     Case(name="variation of groups", problem=location(5, 60, 0.5), risk=0.2, attackers=NUMBERS,
