@@ -17,11 +17,25 @@ from statveil.tables.structure.distinct import distinct, frozen
 from statveil.tables.structure.group_search import joined, keys_of, numbers_in, order_of, read_in_full
 from statveil.tables.structure.text_forms import as_text, other_forms
 
-__all__ = ["EMPTY", "LEFT", "SIZES", "Alongside", "Around", "Gathering", "Seen", "TableRows", "opaque", "sizes_of"]
+__all__ = [
+    "EMPTY",
+    "LEFT",
+    "MOST_ROWS",
+    "SIZES",
+    "Alongside",
+    "Around",
+    "Gathering",
+    "Seen",
+    "TableRows",
+    "opaque",
+    "sizes_of",
+]
 
 _Part = tuple[NDArray[np.int64], Array, dict[str, pl.Series]]
 
-_PIECE, _MOST = 256, 2**15  # rows that stay together, and rows that are kept: half of them at least, if there are
+_PIECE = 256  # rows that stay together
+MOST_ROWS = 2**15
+"""Rows that are kept; half of them at least, if there are."""
 _LABELS = 20
 _MOST_GAPS = 2**17  # rows that are kept where few of them have a value
 EMPTY = "(empty or not)"
@@ -177,7 +191,7 @@ class Gathering:
         if self._gaps and self._rows > _MOST_GAPS:  # hardly any row has a value
             self._gaps = False
             self._keep(lambda part: np.isfinite(part[1]))
-        while self._finite > _MOST:
+        while self._finite > MOST_ROWS:
             self._stride *= 2
             self._keep(lambda part: part[0] // _PIECE % self._stride == 0)
 

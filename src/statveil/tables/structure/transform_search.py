@@ -43,6 +43,11 @@ def _power(base: float, less: float = 0.0) -> tuple[Callable[[Array], Array], Ca
     return lambda x: np.exp2(x * np.log2(base)) - less if base != np.e else np.exp(x) - less, lambda x: log * base**x
 
 
+def _two_roots(x: Array) -> Array:
+    """The number of which x is the root plus the root of one more, whose reciprocal is the one less the other."""
+    return np.where(x >= 1, 0.25 * (x - 1 / x) ** 2, np.nan)
+
+
 def _backs() -> list[_Back]:
     named = [
         ("logarithms", _power(np.e)),
@@ -71,6 +76,13 @@ def _backs() -> list[_Back]:
         _Back(says="log-odds", inverse=lambda x: 1 / (1 + np.exp(-x)), slope=lambda x: 0.25 / np.cosh(x / 2) ** 2),
         _Back(says="inverse hyperbolic sines", inverse=np.sinh, slope=np.cosh),
         _Back(says="angles of shares", inverse=lambda x: np.sin(x) ** 2, slope=lambda x: np.sin(2 * x)),
+        _Back(says="Freeman-Tukey roots", inverse=_two_roots, slope=lambda x: 0.5 * (x - x**-3)),
+        _Back(says="Freeman-Tukey roots", inverse=lambda x: _two_roots(2 * x), slope=lambda x: 2 * x - (2 * x) ** -3),
+        _Back(
+            says="tangents",
+            inverse=lambda x: np.degrees(np.arctan(x)),
+            slope=lambda x: np.degrees(1 / (1 + x * x)),
+        ),
     ]
 
 
