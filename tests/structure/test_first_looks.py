@@ -9,6 +9,7 @@ from statveil.tables.structure.apart import FINE, shifted, surely_apart
 from statveil.tables.structure.copy_search import _surely_less
 from statveil.tables.structure.distinct import frozen
 from statveil.tables.structure.partner_search import _FACTOR, _left_alone, _left_by
+from statveil.tables.structure.sum_search import _recurs, _subtotals
 
 SHIFTS = (0, 1, 2, 3, -1, -2, -3)
 
@@ -86,3 +87,20 @@ def test_sums_of_columns_are_never_ruled_out(seed):
         weights, *_ = np.linalg.lstsq(table, wanted, rcond=None)
         told = 1 - np.sum((wanted - table @ weights) ** 2) / np.sum(wanted**2)
         assert not (told >= 0.99 and _surely_less(table, wanted, 0.99))
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_subtotals_are_never_ruled_out_by_how_large_rows_are(seed):
+    rng = np.random.default_rng([9, seed])
+    rows = [rng.normal(100, 12, 400), rng.normal(0, 50, 400).round(2), rng.lognormal(3, 1, 400)][seed % 3]
+    if seed % 2:  # sums of the rows before, some off by a rounding error
+        parts = int(rng.integers(2, 9))
+        for at in range(parts, 400, parts + 3):
+            rows[at] = rows[at - parts : at].sum() * (1 + rng.choice([0.0, 2.0**-52]))
+    for step, fine in ((0.0, 1e-14), (0.01, 1e-14), (0.0, 2.0**-22)):
+        found = []
+        for parts in range(2, 51):
+            before = np.array([sum(rows[at - parts : at][::-1]) for at in range(parts, 400)])
+            found.append(_recurs(rows, parts, np.abs(rows[parts:] - before), step, fine))
+        assert _subtotals(rows, step, fine) == any(found)
+        assert any(found) or not seed % 2 or (seed % 3 != 1 and step)
