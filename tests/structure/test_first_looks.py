@@ -7,8 +7,11 @@ import pytest
 
 from statveil.tables.structure.apart import FINE, shifted, surely_apart
 from statveil.tables.structure.copy_search import _surely_less
+from statveil.tables.structure.digit_search import significant_bits
 from statveil.tables.structure.distinct import frozen
+from statveil.tables.structure.lattice_search import any_step, short_floats
 from statveil.tables.structure.partner_search import _FACTOR, _left_alone, _left_by
+from statveil.tables.structure.ratio_search import binary_step
 from statveil.tables.structure.sum_search import _recurs, _subtotals
 
 SHIFTS = (0, 1, 2, 3, -1, -2, -3)
@@ -104,3 +107,30 @@ def test_subtotals_are_never_ruled_out_by_how_large_rows_are(seed):
             found.append(_recurs(rows, parts, np.abs(rows[parts:] - before), step, fine))
         assert _subtotals(rows, step, fine) == any(found)
         assert any(found) or not seed % 2 or (seed % 3 != 1 and step)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_single_value_anywhere_decides_what_a_few_of_them_leave_open(seed):
+    rng = np.random.default_rng([11, seed])
+    short = np.unique(rng.normal(100, 12, 3_000).astype(np.float32).astype(np.float64))
+    quarters = np.unique(np.rint(rng.normal(0, 4_000, 3_000)) / 4)
+    assert short_floats(short)
+    assert binary_step(quarters) == 0.25
+    assert any_step(quarters, 53).step == 0.25
+    at = int(rng.integers(0, len(quarters)))
+    quarters[at] += 1 / 3 / 2**seed
+    short[at % len(short)] += 1e-9
+    assert not short_floats(short)
+    assert binary_step(quarters) is None
+    step = any_step(quarters, 53)
+    assert step is None or step.step < 0.2
+
+
+@pytest.mark.parametrize("long", [0, 5, 12, 13, 40, 400])
+def test_few_bits_are_seen_up_to_one_exception_in_a_hundred_wherever_they_stand(long):
+    rng = np.random.default_rng(long)
+    values = np.unique(rng.lognormal(3.0, 1.0, 4_000).astype(np.float16).astype(np.float64))[:1_000]
+    places = rng.choice(len(values), long, replace=False)
+    values[places] *= 1 + rng.uniform(1e-9, 1e-8, long)
+    # of a thousand, 0.99 (1000 - 1) - 1 have to be short, and at the edge other conditions decide
+    assert significant_bits(values) == (long < 11)
