@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
+from statveil.tables.structure.distinct import frozen
 
 __all__ = ["find_transform"]
 
@@ -108,7 +111,7 @@ def find_transform(values: Array, error: Array) -> str | None:
     if len(values) < _FEWEST:
         return None
     if len(values) > _LOOKED_AT:
-        chosen = np.random.default_rng(0).permutation(len(values))[:_LOOKED_AT]
+        chosen = _chosen(len(values))
         values, error = values[chosen], error[chosen]
     with np.errstate(all="ignore"):
         for back in _BACKS:
@@ -119,6 +122,12 @@ def find_transform(values: Array, error: Array) -> str | None:
             if any(_round(original / step, doubt / step, back.few) for step in _worth_a_look(original, doubt)):
                 return back.says
     return None
+
+
+@lru_cache(maxsize=4)
+def _chosen(rows: int) -> NDArray[np.int64]:
+    """Which of so many values are looked at: columns of one table have as many, as a rule."""
+    return frozen(np.random.default_rng(0).permutation(rows)[:_LOOKED_AT].copy())
 
 
 def _worth_a_look(original: Array, doubt: Array) -> list[float]:
