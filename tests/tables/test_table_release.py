@@ -472,3 +472,25 @@ def test_the_card_has_a_version_that_earlier_readers_refuse():
     assert done.card["format"] == "statveil-card"
     assert done.card["version"] == 4
     assert done.card["guarantee"]["risk"] == PLAN.risk >= max(plan.risk for plan in PLAN.plans.values())
+
+
+@pytest.mark.parametrize("end", [1.7e308, 5e-324])
+@pytest.mark.parametrize("way", ["all", "marks"])
+def test_numbers_at_the_ends_of_what_a_float_holds_are_looked_at_without_overflow(end, way):
+    rng, rows = np.random.default_rng(4), 300
+    hidden = rng.normal(500, 80, rows)
+    far = (
+        rng.uniform(-1, 1, rows) * end
+        if way == "all"
+        else np.where(rng.random(rows) < 0.2, end, rng.normal(0, 1, rows))
+    )
+    frame = pl.DataFrame({"wage": hidden, "far": far})
+    hide = '[columns.wage]\nhide = "mean"\nprior = "100:1000"\ntolerance = 5\nmax_risk = 0.2\n'
+    done = sv.release(planned(f"{hide}[columns.far]\nkeep = true\n"), frame)
+    np.testing.assert_array_equal(done["far"].to_numpy(), far)
+    # a copy is found in whatever unit it is
+    with pytest.raises(sv.StructureError, match="far"):
+        sv.release(planned(f"{hide}[columns.far]\nkeep = true\n"), frame.with_columns(far=pl.Series(hidden * 1e305)))
+    if end > 1:
+        with pytest.raises(sv.ColumnError, match="1e\\+100"):
+            sv.release(planned(f'{hide}[columns.far]\nlink = "wage"\n'), frame)

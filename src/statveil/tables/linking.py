@@ -32,6 +32,8 @@ __all__ = ["ShortFloats", "check_linked", "check_multiples", "linked_map", "refu
 
 _MULTIPLE = 1e-12
 """Relative error of a product in 64 bits, and some more."""
+_LARGEST = 1e100
+"""Size of a number that moves along; sums and products of larger ones overflow."""
 _FEWEST = 8
 """Different 32-bit numbers from which on a column is taken to hold such; fewer may be frequent values."""
 
@@ -69,6 +71,11 @@ def check_linked(
     verifier, start = Verifier(plan, bits=type.bits, factor=factor), 0
     copies = None if "copies" in accepted else Copies(values_show=plan.release_mode.structure_shows)
     for block in FirstBeside(lambda: reader.blocks(None), lambda: unnamed(reader.beside(None)), copies)():
+        if np.any(np.abs(block[np.isfinite(block)]) > _LARGEST):
+            raise ColumnError(
+                f"column {column!r} holds numbers of more than {_LARGEST:g}, which cannot move along with another "
+                "column; mark missing values by empty cells, change the unit, or drop it."
+            )
         verifier.watch(block, start)
         start += len(block)
     if not len(verifier.sampler.values):

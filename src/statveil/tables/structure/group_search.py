@@ -34,6 +34,7 @@ _WORDS = {
 }
 _RISES = 0.98  # share of the steps from row to row that go one way
 _FEW = 256  # different texts
+_LEAST_SIZE, _MOST_SIZE = 1e-100, 1e100  # of the largest number of a column that is looked at as it is
 _IN_TEXT = 4  # numbers of a longer text that are read
 _TIMES = (
     "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S%.fZ", "%Y-%m-%d",
@@ -321,7 +322,7 @@ def numbers_in(column: pl.Series) -> list[NDArray[np.float64]]:
     try:
         text = as_text(column)
         if text is not None:
-            return [np.asarray(one.to_numpy(), dtype=np.float64) for one in _read(text, _IN_TEXT)]
+            return [_in_reach(np.asarray(one.to_numpy(), dtype=np.float64)) for one in _read(text, _IN_TEXT)]
     except (PolarsError, PanicException):
         pass
     return [order_of(column)]
@@ -337,6 +338,24 @@ def order_of(column: pl.Series) -> NDArray[np.float64]:
             return np.full(len(column), np.nan)
         elif dtype.is_temporal():
             column = column.to_physical()
-        return np.asarray(column.cast(pl.Float64, strict=False).to_numpy(), dtype=np.float64)
+        return _in_reach(np.asarray(column.cast(pl.Float64, strict=False).to_numpy(), dtype=np.float64))
     except (PolarsError, PanicException):
         return np.full(len(column), np.nan)
+
+
+def _in_reach(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The numbers in a unit in which no search overflows: a power of two, which leaves every relation as it is.
+
+    A few that are larger beyond measure, as a mark for a missing value may be, end at a limit.
+    """
+    size = np.abs(values)
+    largest = float(np.max(size, where=np.isfinite(size), initial=0.0))
+    if _LEAST_SIZE <= largest <= _MOST_SIZE:
+        return values
+    known = size[np.isfinite(size) & (size > 0)]
+    if not len(known):
+        return values
+    exponent = int(np.median(np.frexp(known)[1]))
+    with np.errstate(under="ignore", over="ignore"):
+        scaled = np.ldexp(values, -exponent)
+    return np.where(np.isfinite(values), np.clip(scaled, -_MOST_SIZE, _MOST_SIZE), values)
