@@ -63,6 +63,10 @@ class Reading(ABC):
         """Write all rows to a Parquet file, in the order of the key or as they lie; in bounded memory."""
 
     @abstractmethod
+    def left_behind(self) -> Sequence[str]:
+        """What else the table has that a released one will not, in a word each."""
+
+    @abstractmethod
     def texts(self, table: str) -> list[str] | None:
         """All cells of a table of one column of text, two at most; None where there is no such table."""
 

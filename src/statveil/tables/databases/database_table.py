@@ -19,8 +19,6 @@ from statveil.tables.source import Progress
 
 __all__ = ["DatabaseTable", "open_database_table", "snapshot", "spooled"]
 
-_LEFT = "Keys, indexes, constraints, defaults and comments of the table are not carried over."
-
 
 class DatabaseTable(ParquetFile):
     """The rows of a table as they were in one snapshot.
@@ -35,11 +33,14 @@ class DatabaseTable(ParquetFile):
         Which database it is.
     """
 
-    def __init__(self, address: Address, dialect: str, columns: Sequence[SqlColumn], spool: Spool) -> None:
+    def __init__(
+        self, address: Address, dialect: str, columns: Sequence[SqlColumn], spool: Spool, left: Sequence[str] = ()
+    ) -> None:
         self._spool = spool  # which goes with this object
         super().__init__(spool.path)
         self.address, self.dialect, self.columns = address, dialect, columns
-        self.notes = [_LEFT]
+        if left:
+            self.notes = [f"Not carried over from {address}: {', '.join(left)}."]
 
     def __str__(self) -> str:
         return str(self.address)
@@ -79,7 +80,7 @@ def spooled(database: Database, reading: Reading, *, progress: Progress | None =
     spool = Spool()
     try:
         reading.read(columns, spool.path, progress)
-        return DatabaseTable(reading.address, database.dialect, columns, spool)
+        return DatabaseTable(reading.address, database.dialect, columns, spool, reading.left_behind())
     except FileError:
         raise
     except (OSError, pl.exceptions.PolarsError) as error:

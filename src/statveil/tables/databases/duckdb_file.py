@@ -159,6 +159,18 @@ class _Session(Writing):
         ).fetchone()
         return [] if found is None else list(found[0])
 
+    def left_behind(self) -> Sequence[str]:
+        found = self._held.execute(
+            "SELECT DISTINCT lower(constraint_type) || ' constraint' FROM duckdb_constraints() WHERE "
+            "database_name = current_database() AND schema_name = $1 AND lower(table_name) = lower($2) UNION "
+            "SELECT 'index' FROM duckdb_indexes() WHERE database_name = current_database() AND schema_name = $1 AND "
+            "lower(table_name) = lower($2) UNION SELECT 'default' FROM duckdb_columns() WHERE "
+            "database_name = current_database() AND schema_name = $1 AND lower(table_name) = lower($2) AND "
+            "column_default IS NOT NULL ORDER BY 1",
+            self._where(self.address.table),
+        ).fetchall()
+        return [row[0] for row in found]
+
     def read(self, columns: Sequence[SqlColumn], path: Path, progress: Progress | None) -> None:
         cells = [
             f"CAST({_quoted(one.name)} AS VARCHAR) AS {_quoted(one.name)}" if one.as_text else _quoted(one.name)

@@ -39,6 +39,8 @@ _SNAPSHOT: dict[str, dict[str, Any]] = {
     "sqlite": {},
 }
 """How each is asked for one snapshot; all others for the strictest that there is."""
+_TAKEN = ("23505", "42P07")
+"""What PostgreSQL says of two tables of one name, at the same time or one after the other."""
 _QUOTING = ("22", "23")
 """Classes of PostgreSQL's errors whose words may quote a value."""
 
@@ -123,6 +125,8 @@ class SqlAlchemyDatabase(Database):
     def _why(self, error: Any) -> str:
         cause = getattr(error, "orig", None) or error
         state = getattr(cause, "sqlstate", None) or ""
+        if state in _TAKEN:  # no table of ours has keys of its own
+            return "another run has made a table of this name meanwhile; give another name"
         if isinstance(error, self._sa.exc.NoSuchTableError):
             return "there is no such table, or it may not be read"
         quoting = (self._dbapi.DataError, self._dbapi.IntegrityError)
@@ -175,6 +179,22 @@ class _Session(Writing):
         found = self._sa.inspect(self._held).get_pk_constraint(self.address.table, schema=self.address.schema)
         return list(found.get("constrained_columns", ()))
 
+    def left_behind(self) -> Sequence[str]:
+        look, where = self._sa.inspect(self._held), {"schema": self.address.schema}
+        found: dict[str, Callable[[], Any]] = {
+            "primary key": self._primary,
+            "foreign key": lambda: look.get_foreign_keys(self.address.table, **where),
+            "unique constraint": lambda: look.get_unique_constraints(self.address.table, **where),
+            "check constraint": lambda: look.get_check_constraints(self.address.table, **where),
+            "index": lambda: look.get_indexes(self.address.table, **where),
+            "default": lambda: [one for one in look.get_columns(self.address.table, **where) if one.get("default")],
+        }
+        left = []
+        for what, ask in found.items():
+            with suppress(NotImplementedError):  # some dialects cannot tell
+                left += [what] if ask() else []
+        return left
+
     def read(self, columns: Sequence[SqlColumn], path: Path, progress: Progress | None) -> None:
         sa = self._sa
         key = key_of(self.address, [one.name for one in columns], self._primary)
@@ -194,7 +214,8 @@ class _Session(Writing):
 
         def frames() -> Iterator[pl.DataFrame]:
             with self._told("read"):
-                found = self._held.execution_options(stream_results=True, yield_per=BLOCK // 4).execute(query)
+                options = {"stream_results": True, "yield_per": BLOCK // 4}
+                found = self._held.execute(query, execution_options=options)
                 for rows in found.partitions():
                     yield _frame(rows, schema)
                     if progress:
