@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -13,7 +12,6 @@ from statveil.tables.databases.address import Address
 from statveil.tables.databases.database import Database, Reading, SqlColumn, open_database
 from statveil.tables.databases.rows_hash import hash_in_order, hash_of_rows
 from statveil.tables.databases.spool import Spool
-from statveil.tables.files.failures import system_reason
 from statveil.tables.files.parquet_file import ParquetFile
 from statveil.tables.source import Progress
 
@@ -78,14 +76,5 @@ def spooled(database: Database, reading: Reading, *, progress: Progress | None =
     if doubled is not None:
         raise FileError(f"two columns of {reading.address} are called {doubled!r}; rename one in a view.")
     spool = Spool()
-    try:
-        reading.read(columns, spool.path, progress)
-        return DatabaseTable(reading.address, database.dialect, columns, spool, reading.left_behind())
-    except FileError:
-        raise
-    except (OSError, pl.exceptions.PolarsError) as error:
-        why = system_reason(error) or "a value could not be kept"
-        raise FileError(
-            f"cannot keep the rows of {reading.address} in a temporary file: {why.replace(os.fspath(spool.path), '')}. "
-            "Set TMPDIR to a folder with more space."
-        ) from None
+    reading.read(columns, spool.path, progress)
+    return DatabaseTable(reading.address, database.dialect, columns, spool, reading.left_behind())

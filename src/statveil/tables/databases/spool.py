@@ -6,11 +6,18 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from statveil.errors import cannot
+from statveil.errors import FileError
+from statveil.tables.files.failures import system_reason
 
-__all__ = ["Spool"]
+__all__ = ["Spool", "not_kept"]
 
 _OPEN = Path("/proc/self/fd")
+
+
+def not_kept(error: BaseException) -> FileError:
+    """Rows that could not be kept; the engine's own words are left out, as they may quote values."""
+    why = system_reason(error) or "the engine could not write one of its columns"
+    return FileError(f"cannot write to the folder for temporary files: {why}. Set TMPDIR to another folder.")
 
 
 class Spool:
@@ -34,7 +41,7 @@ class Spool:
                 folder = tempfile.TemporaryDirectory(prefix="statveil-")
                 self.path, self.close = Path(folder.name) / "rows.parquet", folder.cleanup
         except OSError as error:
-            raise cannot("write to the folder for temporary files", error, "Set TMPDIR to another folder.") from None
+            raise not_kept(error) from None
 
     def __del__(self) -> None:
         if hasattr(self, "close"):

@@ -23,7 +23,9 @@ from statveil.tables.databases.database import (
     refuse_type,
     said_of,
 )
+from statveil.tables.databases.spool import not_kept
 from statveil.tables.databases.sql_types import dtype_of, sql_type
+from statveil.tables.files.sinking import sink_frames
 from statveil.tables.source import Progress
 
 __all__ = ["SqlAlchemyDatabase"]
@@ -221,7 +223,7 @@ class _Session(Writing):
                     if progress:
                         progress(len(rows))
 
-        write_frames(frames(), schema, path)
+        sink_frames(frames(), schema, lambda frame: frame.sink_parquet(path, compression="lz4"), not_kept)
 
     def type_for(self, name: str, dtype: pl.DataType) -> SqlColumn:
         try:
@@ -307,27 +309,6 @@ def _frame(rows: Sequence[Any], schema: dict[str, pl.DataType]) -> pl.DataFrame:
             ) from None
         columns.append(one)
     return pl.DataFrame(columns)
-
-
-def write_frames(frames: Iterator[pl.DataFrame], schema: dict[str, pl.DataType], path: Path) -> None:
-    """Write frames to a Parquet file as they come; what fails in producing them comes out as it was raised."""
-    raised: list[BaseException] = []
-
-    def source(*_: object) -> Iterator[pl.DataFrame]:
-        try:
-            yield from frames
-        except GeneratorExit:
-            raise
-        except BaseException as error:
-            raised.append(error)
-            raise
-
-    try:
-        pl.io.plugins.register_io_source(source, schema=schema).sink_parquet(path, compression="lz4")
-    except BaseException:
-        if raised:
-            raise raised[0] from None
-        raise
 
 
 def _in_transactions(sa: Any, engine: Any) -> None:
