@@ -420,7 +420,7 @@ def test_no_password_is_shown(pg, tmp_path, cli):
             assert "Traceback" not in err
     said += [record.read_text(), str(pg.rows("out_card")), repr(open_source(source)), str(open_source(source))]
     everything = "\n".join(said)
-    for part in (postgres.PASSWORD, "pw:with", "pw%3Awith", "ev@ry", "ev%40ry", "thing"):
+    for part in (postgres.PASSWORD, "pw:with", "pw%3Awith", "ev@ry", "ev%40ry", "#thing", "%23thing"):
         assert part not in everything
     assert "postgresql://holder@/postgres?table=out_card" in said[0]
 

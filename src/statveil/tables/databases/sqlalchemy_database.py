@@ -261,9 +261,9 @@ class _Session(Writing):
         scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
         frames = scan.collect_batches(maintain_order=True, chunk_size=BLOCK // 4, engine="streaming")
         if self._dialect.driver == "psycopg":
-            quote = self._dialect.identifier_preparer
-            names = ", ".join(quote.quote_identifier(one.name) for one in columns)
-            into = f"COPY {quote.format_table(made)} ({names}) FROM STDIN"
+            # not SQLAlchemy's quoting: it doubles every %, which no parameter takes back here
+            into = ".".join(_quoted(name) for name in (self.address.schema, table) if name is not None)
+            into = f"COPY {into} ({', '.join(_quoted(one.name) for one in columns)}) FROM STDIN"
             with self._held.connection.driver_connection.cursor() as cursor, cursor.copy(into) as copy:
                 for frame in frames:
                     for row in frame.iter_rows():
@@ -309,6 +309,10 @@ def _frame(rows: Sequence[Any], schema: dict[str, pl.DataType]) -> pl.DataFrame:
             ) from None
         columns.append(one)
     return pl.DataFrame(columns)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _in_transactions(sa: Any, engine: Any) -> None:
