@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -83,6 +86,17 @@ def test_inspect_audit_and_verify_read_databases(place, wages):
     found = sv.audit(BY_MODE["shift"], wages, place.address("out"), column="value", trials=200, seed=1)
     assert found.rows > 0
     assert not found.leaks
+
+
+def test_a_plan_that_hides_the_number_of_rows_releases_some_of_them(place, tmp_path):
+    problem = sv.Problem(secret=sv.Rows(), prior=sv.LogUniform(1_000, 100_000), tolerance=sv.Relative(0.05))
+    plan, frame = sv.plan(problem, max_risk=0.2), table_for("scale").drop("id")
+    frame.write_parquet(tmp_path / "in.parquet")
+    wanted = sv.release(plan, tmp_path / "in.parquet", output=tmp_path / "out.parquet", seed=5)
+    sv.release(plan, place.put("wages", frame), output=place.address("out"), seed=5)
+    assert place.rows("out") == pl.read_parquet(wanted).rows()
+    assert 0 < len(place.rows("out")) < ROWS
+    assert sv.verify(place.address("out")).ok
 
 
 # --- the card -------------------------------------------------------------------------------------
@@ -232,6 +246,33 @@ def test_a_connection_that_is_lost_before_the_end_leaves_nothing_and_the_ledger_
     done = released("shift", source, pg.address("out"), ledger=books, dataset="wages")
     assert len(books.pending()) == 1
     assert [one.table for one in (done,)] == [str(Address.parse(pg.address("out")))]
+
+
+KILLED = """
+import os, signal, sys
+from statveil.cli.main import run
+from statveil.tables.databases.releasing import DatabaseOutlet
+DatabaseOutlet.publish = lambda self, card: os.kill(os.getpid(), signal.SIGKILL)
+run()
+"""
+
+
+def test_a_killed_run_leaves_no_table_and_none_of_the_original_rows(place, tmp_path):
+    frame, folder = table_for("shift"), tmp_path / "temporary"
+    source = place.put("wages", frame)
+    save_plan(BY_MODE["shift"], tmp_path / "plan.json")
+    folder.mkdir()
+    command = [sys.executable, "-c", KILLED, "release", tmp_path / "plan.json", source, place.address("out")]
+    ended = subprocess.run([*command, "--column", "value"], env={**os.environ, "TMPDIR": str(folder)})
+    assert ended.returncode == -9
+    assert place.tables() == {"wages"}
+    (left,) = (path for path in folder.rglob("*") if path.is_file())
+    assert stat.S_IMODE(left.parent.stat().st_mode) == 0o700
+    values = pl.read_parquet(left)["value"]
+    assert len(values) == ROWS
+    assert not values.is_in(frame["value"].to_list()).any(), "released rows, which were not published yet"
+    released("shift", source, place.address("out"))
+    assert sv.verify(place.address("out")).ok
 
 
 def test_two_runs_to_one_name_make_one_table(pg):
