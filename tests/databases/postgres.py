@@ -9,20 +9,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
 from urllib.parse import quote
 
-import pytest
+from tests.browser import missing
 
 PASSWORD = "pw:with/ev@ry#thing"
 """Of the superuser, who has no other way in."""
-
-
-def _missing(why: str) -> NoReturn:
-    """Skip, but fail where nothing may be left out: ``.ci/run`` sets CI."""
-    if os.environ.get("CI", "") not in ("", "0", "false"):
-        pytest.fail(why)
-    pytest.skip(why)
 
 
 def _programs() -> Path:
@@ -30,7 +22,7 @@ def _programs() -> Path:
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
     plain = shutil.which("initdb")
     if not found and plain is None:
-        _missing("needs PostgreSQL (Debian: apt-get install postgresql)")
+        missing("needs PostgreSQL (Debian: apt-get install postgresql)")
     return found[-1].parent if found else Path(str(plain)).parent
 
 
@@ -42,7 +34,7 @@ def cluster() -> Iterator[str]:
         import psycopg  # noqa: F401
         import sqlalchemy  # noqa: F401
     except ImportError:
-        _missing("needs SQLAlchemy and psycopg (pip install 'statveil[database]')")
+        missing("needs SQLAlchemy and psycopg (pip install 'statveil[database]')")
     with tempfile.TemporaryDirectory(prefix="pg", dir="/tmp") as folder:
         Path(folder, "pw").write_text(PASSWORD)
         shell = {"cwd": folder, "check": True, "stdout": subprocess.DEVNULL}

@@ -22,6 +22,7 @@ from statveil.tables.databases.sqlalchemy_database import _Session
 from statveil.tables.source import open_source
 from statveil.tables.verification import LEAKS
 from tests.databases import postgres
+from tests.databases.conftest import Place
 from tests.plans import BY_MODE, column_for
 
 ROWS = 3000
@@ -382,15 +383,37 @@ def test_what_a_database_cannot_hold_is_refused_or_noted_by_name(pg, tmp_path):
     assert not (tmp_path / "new.db").exists()
     pg.run(
         "create type mood as enum ('sad', 'ok')",
-        "create table wages (id integer primary key, value double precision default 1, m mood, u uuid)",
+        "create table wages (id integer primary key, value double precision default 1, m mood, u uuid, p pg_lsn)",
         "insert into wages select g, 100 + 9 * sin(g * 1.7) + g * 1e-7, 'ok', "
-        "'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11' from generate_series(1, 500) g",
+        "'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', '0/16B3748' from generate_series(1, 500) g",
     )
     done = released("shift", pg.address("wages"), f"duckdb:///{tmp_path / 'new.duckdb'}?table=out")
     said = " ".join(done.notes)
     assert "primary key, default" in said
     assert "Column 'm'" in said
+    assert "Column 'p'" in said
     assert "Column 'u' is UUID in the input, and text in the output" in said
+
+
+def test_values_that_cannot_be_read_are_refused_by_the_name_of_their_column(pg, tmp_path):
+    pg.run(
+        "create table wages (value numeric, nan numeric(5, 2), d date)",
+        "insert into wages select 100 + 9 * sin(g * 1.7), 1, '2024-01-01' from generate_series(1, 500) g",
+    )
+    with pytest.raises(sv.ColumnError, match=r"'value' holds values of type NUMERIC \(which passes as text"):
+        released("shift", pg.address("wages"), pg.address("out"))
+    pg.run("update wages set nan = 'NaN' where value < 92")
+    with pytest.raises(sv.ColumnError, match="column 'nan' holds a value that is no Decimal"):
+        open_source(pg.address("wages"))
+    pg.run("update wages set nan = 1, d = 'infinity' where value < 92")
+    with pytest.raises(sv.FileError, match=r"cannot read .*: a value does not fit its type"):
+        open_source(pg.address("wages"))
+    loose = Place("sqlite", str(tmp_path / "loose.db"))
+    loose.run("create table t (n integer)", "insert into t values (1), ('secret text')")
+    with pytest.raises(sv.ColumnError, match="column 'n' holds a value that is no Int64") as refused:
+        open_source(loose.address("t"))
+    assert "secret text" not in str(refused.value)
+    assert pg.tables() == {"wages"}
 
 
 def test_a_hidden_column_has_a_type_that_tells_nothing_of_its_values(pg):

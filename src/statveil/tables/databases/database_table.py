@@ -13,6 +13,7 @@ from statveil.tables.databases.database import Database, Reading, SqlColumn, ope
 from statveil.tables.databases.rows_hash import hash_in_order, hash_of_rows
 from statveil.tables.databases.spool import Spool
 from statveil.tables.files.parquet_file import ParquetFile
+from statveil.tables.series import ColumnType
 from statveil.tables.source import Progress
 
 __all__ = ["DatabaseTable", "open_database_table", "snapshot", "spooled"]
@@ -42,6 +43,12 @@ class DatabaseTable(ParquetFile):
 
     def __str__(self) -> str:
         return str(self.address)
+
+    def type_of(self, column: str) -> ColumnType:
+        own = self.columns[self.position(column)]
+        if own.as_text and own.kept:
+            return ColumnType(kind="other", name=f"{own.said} (which passes as text; cast it in a view)")
+        return super().type_of(column)
 
     def hashed(self) -> str:
         return hash_in_order(self._frames())

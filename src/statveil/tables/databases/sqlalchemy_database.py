@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,7 +26,7 @@ from statveil.tables.databases.database import (
 )
 from statveil.tables.databases.spool import not_kept
 from statveil.tables.databases.sql_types import dtype_of, sql_type
-from statveil.tables.files.sinking import sink_frames
+from statveil.tables.files.sinking import ENGINE_FAILURES, sink_frames
 from statveil.tables.source import Progress
 
 __all__ = ["SqlAlchemyDatabase"]
@@ -151,7 +152,9 @@ class _Session(Writing):
 
     def columns(self) -> Sequence[SqlColumn]:
         try:
-            found = self._sa.inspect(self._held).get_columns(self.address.table, schema=self.address.schema)
+            with warnings.catch_warnings():  # of types that the dialect does not know, which pass as text
+                warnings.simplefilter("ignore", self._sa.exc.SAWarning)
+                found = self._sa.inspect(self._held).get_columns(self.address.table, schema=self.address.schema)
         except self._sa.exc.NoSuchTableError:
             raise no_such_table(self.address) from None
         if not found:
@@ -192,9 +195,11 @@ class _Session(Writing):
             "default": lambda: [one for one in look.get_columns(self.address.table, **where) if one.get("default")],
         }
         left = []
-        for what, ask in found.items():
-            with suppress(NotImplementedError):  # some dialects cannot tell
-                left += [what] if ask() else []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", self._sa.exc.SAWarning)
+            for what, ask in found.items():
+                with suppress(NotImplementedError):  # some dialects cannot tell
+                    left += [what] if ask() else []
         return left
 
     def read(self, columns: Sequence[SqlColumn], path: Path, progress: Progress | None) -> None:
@@ -301,8 +306,10 @@ def _frame(rows: Sequence[Any], schema: dict[str, pl.DataType]) -> pl.DataFrame:
     columns = []
     for (name, dtype), values in zip(schema.items(), zip(*rows, strict=True), strict=True):
         try:
+            if dtype.is_decimal() and not all(value is None or value.is_finite() for value in values):
+                raise ValueError("no number")  # at which the engine would panic
             one = pl.Series(name, values, dtype=dtype, strict=True)
-        except (TypeError, ValueError, OverflowError, ArithmeticError, pl.exceptions.PolarsError):
+        except (TypeError, ValueError, ArithmeticError, *ENGINE_FAILURES):
             raise ColumnError(
                 f"column {name!r} holds a value that is no {dtype}, as which its type is read; cast the column in a "
                 "view, and release that."
