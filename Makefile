@@ -7,7 +7,7 @@ STOREYS := $(sort $(filter-out golden __pycache__,$(patsubst tests/%/,%,$(wildca
 BY_STOREY := $(STOREYS:%=test-%)
 
 .DEFAULT_GOAL := help
-.PHONY: $(BY_STOREY) help demo browser test test-slow test-faults test-oldest lint bench fuzz audit-tables audit-power false-alarms telling-columns coverage mechanism-tables docs clean
+.PHONY: $(BY_STOREY) help demo browser postgres test test-slow test-faults test-oldest lint bench fuzz audit-tables audit-power false-alarms telling-columns coverage mechanism-tables docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -28,8 +28,10 @@ test test-slow test-faults test-oldest $(BY_STOREY): export OPENBLAS_NUM_THREADS
 # a command that a test starts takes twice as long where Python may not keep what it compiled
 unexport PYTHONDONTWRITEBYTECODE
 
-test: $(READY) lint browser  ## lint, types, import directions, tests, doctests
+test: $(READY) lint browser postgres  ## lint, types, import directions, tests, doctests
 	$(BIN)/python -m pytest $(WORKERS)
+
+test-databases: postgres
 
 $(BY_STOREY): test-%: $(READY)
 	$(BIN)/python -m pytest $(WORKERS) tests/$* $(wildcard src/statveil/$*)
@@ -39,6 +41,13 @@ browser:  ## Debian's chromium, in which tests open our pages; installed where a
 		echo "Installing Debian's chromium, in which tests open our pages." && apt-get -qq update && \
 		apt-get -qq install --yes --no-install-recommends chromium > /dev/null; } || \
 		echo "No chromium (apt-get install chromium): tests open no page in a browser; with CI=true they fail."
+
+postgres:  ## Debian's PostgreSQL, of which tests start one of their own; installed where apt-get and the rights for it are there
+	@[ -n "$$(ls -d /usr/lib/postgresql/*/bin/initdb 2> /dev/null)" ] || command -v initdb > /dev/null || \
+		{ [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && \
+		echo "Installing Debian's PostgreSQL, of which tests start one of their own." && apt-get -qq update && \
+		apt-get -qq install --yes --no-install-recommends postgresql > /dev/null; } || \
+		echo "No PostgreSQL (apt-get install postgresql): tests of databases use the others; with CI=true they fail."
 
 test-slow: $(READY)  ## the checks that take minutes
 	$(BIN)/python -m pytest $(WORKERS) -m slow

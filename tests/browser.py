@@ -23,10 +23,10 @@ ARGUMENTS = [
 def chromium() -> str:
     """Where Debian's Chromium is."""
     found = shutil.which("chromium")
-    return found or _missing("needs chromium (Debian: apt-get install chromium)")
+    return found or missing("needs chromium (Debian: apt-get install chromium)")
 
 
-def _missing(why: str) -> NoReturn:
+def missing(why: str) -> NoReturn:
     """Skip, but fail where nothing may be left out: ``.ci/run`` sets CI."""
     if os.environ.get("CI", "") not in ("", "0", "false"):
         pytest.fail(why)
@@ -40,7 +40,7 @@ def browser() -> Iterator[Any]:
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
-        _missing("needs playwright (pip install 'statveil[dev]')")
+        missing("needs playwright (pip install 'statveil[dev]')")
     with sync_playwright() as driver:
         started = driver.chromium.launch(executable_path=path, args=ARGUMENTS)
         try:

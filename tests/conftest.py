@@ -52,7 +52,9 @@ verification.find_sums = OnceForEachColumn(verification.find_sums)
 _told = telling._told
 telling._told = OnceForEachTable(lambda sample: list(_told(sample)))
 
-WITHOUT = {Path(__file__).parent / folder for folder in ("auditing", "files", "ledger", "structure", "tables")}
+WITHOUT = {
+    Path(__file__).parent / folder for folder in ("auditing", "databases", "files", "ledger", "structure", "tables")
+}
 """Folders of tests that only use plans: none looks at how far a plan is from the best mechanism."""
 
 

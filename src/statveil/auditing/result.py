@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from statveil.spoken import Drawn
+from statveil.tables.databases.address import is_address
 
 __all__ = ["PRIVATE", "VERDICTS", "Audit", "Finding"]
 
@@ -110,7 +111,8 @@ class Audit(Drawn):
     def of_tables(self, original: Any, released: Any) -> Audit:
         """The same audit with the names of the two tables, where they are files, and the day."""
         before, after = (
-            Path(table).name if isinstance(table, str | os.PathLike) else None for table in (original, released)
+            None if is_address(table) or not isinstance(table, str | os.PathLike) else Path(table).name
+            for table in (original, released)
         )
         return replace(self, original=before, released=after, made_on=date.today().isoformat())
 

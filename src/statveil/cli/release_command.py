@@ -70,6 +70,9 @@ def command(
 ) -> None:
     """Release a table; OUT.card.json says how, and may be published.
 
+    IN and OUT are files, or tables in databases: postgresql://user@host/db?table=wages, duckdb:///FILE?table=wages,
+    sqlite:///FILE?table=wages. The card of a table is the table wages_card beside it.
+
     PLAN releases one column, and all else stays as it is. SPEC (a .toml file, or the plans made of it by 'statveil plan
     --spec') says what becomes of every column: --column, --accept, --shuffle and --round are said there.
     """
@@ -190,8 +193,9 @@ def _release_table(
 def _in_place(done: Release, record: str | None) -> str:
     """The card's path; what was asked for is done from here on, whatever becomes of what is printed."""
     from statveil.tables.card import card_path
+    from statveil.tables.databases.address import Address, is_address
 
-    card = str(card_path(done.table))
+    card = str(Address.parse(done.table).card if is_address(done.table) else card_path(done.table))
     IN_PLACE.extend([str(done.table), card, *([] if record is None else [record])])
     return card
 

@@ -11,6 +11,7 @@ import numpy as np
 from statveil.errors import ColumnError, ProblemError
 from statveil.problem.families.shape import Shape
 from statveil.problem.shapes.table import table_of_sample
+from statveil.tables.databases.address import Address, is_address
 from statveil.tables.source import open_source
 
 __all__ = ["public_shape"]
@@ -40,7 +41,10 @@ def public_shape(table: Any, column: Any = None) -> Shape:
     source.check_numbers(name, why=" where the numbers of a shape are needed")
     blocks = [block[np.isfinite(block)] for block in source.blocks(name)]
     label = source.label(name)
-    said = f"{Path(table).name}:{label}" if isinstance(table, str | os.PathLike) else label
+    if is_address(table):
+        said = f"{Address.parse(table).table}:{label}"
+    else:
+        said = f"{Path(table).name}:{label}" if isinstance(table, str | os.PathLike) else label
     try:
         return Shape(table_of_sample(np.concatenate([np.zeros(0), *blocks]), said))
     except ProblemError as error:

@@ -8,12 +8,14 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from statveil.errors import FileError, StatveilError, TableError, cannot
 from statveil.planning import Plan
 from statveil.tables.bookkeeping import Bookkeeper, NoBooks, Written, source_mark
 from statveil.tables.card import card_path, read_card
+from statveil.tables.changes import Changes
+from statveil.tables.databases.address import is_address
 from statveil.tables.files import open_table
 from statveil.tables.files.opening import check_name, format_of
 from statveil.tables.files.table_file import TableFile, WatchedFile
@@ -59,7 +61,9 @@ def release_file(
     plan : Plan
         Made before, without data.
     source, target : path
-        Parquet, CSV (``.gz`` too), Arrow/Feather or Excel, or a folder of Parquet files; both of the same format.
+        Parquet, CSV (``.gz`` too), Arrow/Feather or Excel, or a folder of Parquet files; both of the same format. Or
+        tables in databases by their URLs, such as ``postgresql://host/db?table=wages``: the new table and its card
+        are written in one transaction. The other of the two may be a Parquet file then.
     column : str
         The column to release; none where the plan hides the number of rows.
     accept, round_digits, seed, shuffle
@@ -116,6 +120,10 @@ def release_to(
     books = NoBooks() if ledger is None else ledger
     for column, plan in task.plans.items():
         books.admit(plan, column=column, recorded=record is not None)
+    private = None if record is None else Path(record)
+    protected = [Path(path) for path in protect]
+    if is_address(source) or is_address(target):
+        return _by_database(task, os.fspath(source), os.fspath(target), private, overwrite, protected, books, progress)
     place, out = Path(source), Path(target)
     if names_folder(target) and not place.is_dir():
         raise FileError(
@@ -124,8 +132,58 @@ def release_to(
         )
     before = fingerprint(place)
     table = open_table(place)
-    private = None if record is None else Path(record)
-    _check_paths(place, out, private, [Path(path) for path in protect], books.files)
+    _check_paths(place, out, private, protected, books.files)
+    return _to_file(
+        task, table, out, private=private, before=before, overwrite=overwrite, books=books, progress=progress
+    )
+
+
+def _by_database(
+    task: Task,
+    source: str,
+    target: str,
+    private: Path | None,
+    overwrite: bool,
+    protect: list[Path],
+    books: Bookkeeper,
+    progress: Stage,
+) -> Release:
+    """The same where the input, the output or both are tables in databases."""
+    from statveil.tables.databases.address import Address
+    from statveil.tables.databases.releasing import DatabaseOutlet, check_apart, opened
+
+    check_apart(source, target, private, protect, books)
+    before = {} if is_address(source) else fingerprint(Path(source))
+    table = opened(source, target, lambda rows: progress("reading", rows, None))
+    if not is_address(target):
+        before, out = fingerprint(table.path), Path(target)
+        if not out.parent.is_dir():
+            raise FileError(f"cannot write {out}: there is no folder {out.parent}.")
+        return _to_file(
+            task, table, out, private=private, before=before, overwrite=overwrite, books=books, progress=progress
+        )
+    before = before or fingerprint(table.path)
+    outlet = DatabaseOutlet(Address.parse(target), table, overwrite=overwrite)
+    with ExitStack() as held:
+        held.enter_context(outlet.held())
+        keep = None if private is None else held.enter_context(_kept(private))
+        outlet.check()
+        task.check(table)
+        return _release(task, table, outlet, private=private, keep=keep, before=before, books=books, progress=progress)
+
+
+def _to_file(
+    task: Task,
+    table: TableFile,
+    out: Path,
+    *,
+    private: Path | None,
+    before: Fingerprint,
+    overwrite: bool,
+    books: Bookkeeper,
+    progress: Stage,
+) -> Release:
+    """The release of an input that was opened and found to be apart from all outputs, to a file or folder."""
     try:
         with ExitStack() as held:
             folder = held.enter_context(work_folder(out))
@@ -133,40 +191,69 @@ def release_to(
                 recover(folder, out)
             # before anything is refused: what a killed run left beside the record goes too
             keep = None if private is None else held.enter_context(_kept(private))
-            _check_target(place, out, overwrite)
+            _check_target(table.path, out, overwrite)
             task.check(table)
+            outlet = _FileOutlet(folder, out, replace=overwrite)
             return _release(
-                task,
-                table,
-                out,
-                folder=folder,
-                private=private,
-                keep=keep,
-                before=before,
-                overwrite=overwrite,
-                books=books,
-                progress=progress,
+                task, table, outlet, private=private, keep=keep, before=before, books=books, progress=progress
             )
     except OSError as error:
-        raise cannot(f"write {target}", error) from None
+        raise cannot(f"write {out}", error) from None
+
+
+class Outlet(Protocol):
+    """Where a release goes, and how it is put there whole."""
+
+    fresh: Path
+    """Where it is made ready."""
+
+    @property
+    def target(self) -> Path | None:
+        """The file that it will be, where it is one."""
+
+    @property
+    def named(self) -> Any:
+        """What it is called when it is there."""
+
+    def digest(self, changes: Changes, check: Callable[[Path | TableFile], None], progress: Progress | None) -> str:
+        """Check what is ready, and its hash."""
+
+    def publish(self, card: bytes) -> None:
+        """Put it in place together with its card."""
+
+
+class _FileOutlet:
+    """A file or folder that is made ready in its work folder."""
+
+    def __init__(self, folder: Path, out: Path, *, replace: bool) -> None:
+        self._folder, self._replace = folder, replace
+        self.target = self.named = out
+        self.fresh = table_in(folder, out)
+
+    def digest(self, changes: Changes, check: Callable[[Path | TableFile], None], progress: Progress | None) -> str:
+        with ThreadPoolExecutor(1) as beside:  # one core hashes while the others read the table back
+            digest = beside.submit(hash_file, self.fresh)
+            check(self.fresh)
+        return digest.result()
+
+    def publish(self, card: bytes) -> None:
+        publish(self._folder, self.target, card, replace=self._replace)
 
 
 def _release(
     task: Task,
     table: TableFile,
-    out: Path,
+    outlet: Outlet,
     *,
-    folder: Path,
     private: Path | None,
     keep: Callable[[bytes], None] | None,
     before: Fingerprint,
-    overwrite: bool,
     books: Bookkeeper,
     progress: Stage,
 ) -> Release:
     """The release itself, in a work folder that nobody else uses."""
-    place = table.path
-    sha256 = "" if private is None else hash_file(place)
+    place, fresh = table.path, outlet.fresh
+    sha256 = "" if private is None else table.hashed()
     lent = None if private is None else _recorded(task, table, private, sha256)
     with unchanged(place, before):
         ready = task.ready(table, sha256=sha256, lent=lent, progress=lambda rows: progress("reading", rows, table.rows))
@@ -174,7 +261,6 @@ def _release(
     if keep is not None and ready.refuse is None:
         # before the table: a table whose seed is lost can never be made again
         keep(_text(ready.record))
-    fresh = table_in(folder, out)
     with unchanged(place, before):
         _write(table, fresh, ready, lambda rows: progress("writing", rows, table.rows))
     if ready.refuse is not None:  # a long table, of which the other columns were seen just now
@@ -182,10 +268,12 @@ def _release(
         if keep is not None:
             keep(_text(ready.record))
     kept: set[int | None] = {rows, table.rows} if ready.changes.keep is None else {ready.changes.keep}
-    with ThreadPoolExecutor(1) as beside:  # one core hashes while the others read the table back
-        digest = beside.submit(hash_file, fresh)
-        _check_written(fresh, task, ready.card(None), kept)
-    card = ready.card(digest.result())
+    digest = outlet.digest(
+        ready.changes,
+        lambda written: _check_written(written, fresh.parent, task, ready.card(None), kept),
+        lambda rows: progress("publishing", rows, table.rows),
+    )
+    card = ready.card(digest)
     refuse_change(place, before)
     known = private is not None and task.seed is None
     written = [
@@ -193,7 +281,7 @@ def _release(
             plan=plan,
             column=column,
             table=fresh,
-            target=out,
+            target=outlet.target,
             sha256=card["sha256"],
             source=source_mark(ready.seed, sha256) if known else None,
             accepted=ready.accepted.get(column, ()),
@@ -202,8 +290,8 @@ def _release(
         for column, plan in task.plans.items()
     ]
     with books.entered(*written):
-        publish(folder, out, _text(card), replace=overwrite)
-    return Release(table=out, card=card, record=ready.record, notes=(*table.notes, *ready.notes, *books.notes))
+        outlet.publish(_text(card))
+    return Release(table=outlet.named, card=card, record=ready.record, notes=(*table.notes, *ready.notes, *books.notes))
 
 
 def _write(table: TableFile, fresh: Path, ready: Ready, progress: Progress) -> None:
@@ -250,13 +338,15 @@ def _kept(record: Path) -> Iterator[Callable[[bytes], None]]:
         yield keep
 
 
-def _check_written(path: Path, task: Task, card: dict[str, Any], rows: set[int | None]) -> None:
+def _check_written(
+    made: Path | TableFile, folder: Path, task: Task, card: dict[str, Any], rows: set[int | None]
+) -> None:
     """Nothing is published that would not pass ``verify``, or has other rows than were read."""
     try:
-        written = open_table(path)
+        written = open_table(made) if isinstance(made, Path) else made
         wrong = next((check.says for check in task.checks(written, card) if not check.ok), None)
     except StatveilError as error:
-        wrong = str(error).replace(f"{path.parent}{os.sep}", "")
+        wrong = str(error).replace(f"{folder}{os.sep}", "")
     else:
         if wrong is None and rows != {written.rows}:
             wrong = "It does not have as many rows as were read."

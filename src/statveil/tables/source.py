@@ -27,15 +27,20 @@ CATEGORIES = "plan for categories with --labels"
 
 
 def open_source(table: Any) -> Source:
-    """The table in a file, by the suffix of its path, or in memory, by the object's type.
+    """The table in a file, by the suffix of its path, in a database, by its URL, or in memory, by the object's type.
 
     A new format is one file in ``tables/files``, a new engine one in ``tables/frames``, or anywhere else: deriving from
     :class:`TableFile` or :class:`Frame` registers it.
     """
-    # both derive from Source
+    # all derive from Source
+    from statveil.tables.databases.address import is_address
     from statveil.tables.files import open_table
     from statveil.tables.frames import open_frame
 
+    if is_address(table):
+        from statveil.tables.databases.database_table import open_database_table
+
+        return open_database_table(table)
     return open_table(table) if isinstance(table, str | os.PathLike) else open_frame(table)
 
 

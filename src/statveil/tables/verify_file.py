@@ -14,6 +14,7 @@ from statveil.planning import Plan
 from statveil.specification.planned import TablePlan
 from statveil.spoken import Spoken
 from statveil.tables.card import VERSION, as_worded, card_path, check_card, make_card, plan_of, read_card
+from statveil.tables.databases.address import is_address
 from statveil.tables.hashing import hash_file
 from statveil.tables.preparing import valid_digits
 from statveil.tables.publishing import interrupted
@@ -58,6 +59,8 @@ def verify(table: Any, card: dict[str, Any] | None = None) -> Verified:
     card : dict, optional
         Its card; of a file, the one beside it by default. A file must also have the hash that its card states.
     """
+    if is_address(table):
+        return _in_database(table, card)
     if isinstance(table, str | os.PathLike):
         return _of_file(Path(table), card, str(table))
     if card is None:
@@ -69,6 +72,29 @@ def verify(table: Any, card: dict[str, Any] | None = None) -> Verified:
 def verify_file(path: str | os.PathLike[str]) -> Verified:
     """Compare a released file with the card beside it; :func:`verify` for files."""
     return verify(path)
+
+
+def _in_database(address: str, card: dict[str, Any] | None) -> Verified:
+    """A table of a database, and the card beside it, in one snapshot."""
+    from statveil.tables.databases.address import Address
+    from statveil.tables.databases.database_table import snapshot, spooled
+    from statveil.tables.databases.releasing import read_card_in
+
+    place = Address.parse(address)
+    with snapshot(place) as (database, reading):
+        table = spooled(database, reading)
+        found = read_card_in(reading) if card is None else check_card(card, "the card")
+    if found is None:
+        raise FileError(f"{place} has no card; expected the table {place.card.table} beside it, made by a release.")
+    stated = _Stated.on(found, str(place.card) if card is None else "the card")
+    same = table.hashed_in_any_order() == found.get("sha256")
+    says = (
+        "The table has the rows that the card was made for."
+        if same
+        else "The table was changed after its card was made, or the card belongs to another table."
+    )
+    checks = (Check(name="hash", ok=same, says=says), stated.check(), *_content_of(table, stated))
+    return Verified(checks=checks, table=str(place))
 
 
 def _of_file(place: Path, card: dict[str, Any] | None, name: str) -> Verified:
@@ -128,7 +154,14 @@ class _Stated:
 
 def _content(table: Any, stated: _Stated) -> Iterator[Check]:
     try:
-        yield from stated.checks(open_source(table))
+        yield from _content_of(open_source(table), stated)
+    except StatveilError as error:
+        yield Check(name="column", ok=False, says=str(error))
+
+
+def _content_of(table: Source, stated: _Stated) -> Iterator[Check]:
+    try:
+        yield from stated.checks(table)
     except StatveilError as error:
         yield Check(name="column", ok=False, says=str(error))
 

@@ -11,13 +11,12 @@ from typing import ClassVar
 
 import numpy as np
 import polars as pl
-from polars.exceptions import PanicException, PolarsError
-from polars.io.plugins import register_io_source
 
 from statveil.errors import FileError
 from statveil.tables.blocks import BLOCK, in_blocks
 from statveil.tables.changes import Changes, Labels
 from statveil.tables.files.failures import cannot_read, cannot_write
+from statveil.tables.files.sinking import ENGINE_FAILURES, sink_frames
 from statveil.tables.files.table_file import Watch, WatchedFile
 from statveil.tables.released import changed_frame, fresh_columns, read_rows, released_schema
 from statveil.tables.released_type import DIGITS
@@ -27,8 +26,6 @@ from statveil.tables.source import CATEGORIES, Progress, Rows
 
 __all__ = ["ColumnarFile", "ColumnarParts"]
 
-# a panic of the engine (for example on a type it does not know) is not an Exception
-_ENGINE_FAILURES = (PolarsError, PanicException, OSError)
 _FILE = "the files of the folder"
 
 
@@ -167,7 +164,7 @@ class ColumnarFile(ColumnarParts):
         try:
             self.schema = self._scan().collect_schema()
             self.rows = int(self._scan().select(pl.len()).collect().item())
-        except _ENGINE_FAILURES as error:
+        except ENGINE_FAILURES as error:
             raise cannot_read(path, error, self.what) from None
         self.names = list(self.schema)
         for name, dtype in self.schema.items():
@@ -209,7 +206,7 @@ class ColumnarFile(ColumnarParts):
             for batch in scan.collect_batches(maintain_order=True, chunk_size=BLOCK, engine="streaming"):
                 rows += len(batch)
                 yield batch
-        except _ENGINE_FAILURES as error:
+        except ENGINE_FAILURES as error:
             raise cannot_read(self.path, error, self.what) from None
         if rows != self.rows:  # the batches just end where a thread of the engine fails on damaged data
             raise FileError(
@@ -219,26 +216,12 @@ class ColumnarFile(ColumnarParts):
 
     def _sink_rows(self, frames: Iterator[pl.DataFrame], target: Path, changes: Changes) -> None:
         """Write the frames; what fails in producing them comes out as it was raised."""
-        schema = released_schema(self.schema, changes)
-        raised: list[BaseException] = []
-
-        def source(*_: object) -> Iterator[pl.DataFrame]:
-            try:
-                yield from frames
-            except GeneratorExit:
-                raise
-            except BaseException as error:
-                raised.append(error)
-                raise
-
-        try:
-            self._sink(register_io_source(source, schema=schema), target)
-        except BaseException as error:
-            if raised:
-                raise raised[0] from None
-            if isinstance(error, _ENGINE_FAILURES):
-                raise cannot_write(target, error) from None
-            raise
+        sink_frames(
+            frames,
+            released_schema(self.schema, changes),
+            lambda frame: self._sink(frame, target),
+            lambda error: cannot_write(target, error),
+        )
 
 
 class _Columns(Mapping[str, pl.Series]):

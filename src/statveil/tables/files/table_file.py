@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from statveil.tables.changes import Changes
+from statveil.tables.hashing import hash_file
 from statveil.tables.source import Progress, Rows, Source
 
 __all__ = ["FORMATS", "TableFile", "Watch", "WatchedFile"]
@@ -53,6 +54,10 @@ class TableFile(Source):
     def position(self, column: str) -> int:
         """Where the column stands; an error if it is missing, or if two columns have its name."""
         return self.names.index(self.find(column))
+
+    def hashed(self) -> str:
+        """Hash of what was read, by which a record knows its table."""
+        return hash_file(self.path)
 
     @abstractmethod
     def write(

@@ -1,0 +1,1 @@
+"""Tables in databases: one file per way to reach them, all with the same few questions."""
