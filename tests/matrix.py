@@ -86,7 +86,8 @@ def environment(place: Path, python: Path) -> Path:
 
 def install(python: Path, *asked: str) -> None:
     """Install with pip, from wheels alone: nobody should need a compiler."""
-    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:", *asked)
+    quick = ("--quiet", "--disable-pip-version-check", "--no-compile")  # Python compiles what it imports
+    run(python, "-m", "pip", "install", *quick, "--only-binary", ":all:", *asked)
 
 
 def build(python: Path) -> Path:
