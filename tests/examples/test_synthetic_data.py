@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -59,3 +60,18 @@ def test_a_generated_table_does_not_give_the_statistic_back():
     # the attacker is no straw man: who has not seen the table hits 2 of 40
     for way, of in (("release in front", "real"), ("release behind", "generated")):
         assert tested(way, of, 2 / 40, "greater") < CHANCE
+
+
+@pytest.mark.slow
+def test_the_examples_of_the_document_run():
+    """In front the generated average is near the middle of the real one's bin, behind exactly in the middle of one."""
+    text = (ROOT / "docs" / "synthetic-data.md").read_text(encoding="utf-8")
+    front, behind = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    tell = "print(table['pay'].mean(), public['pay'].mean(), len(public))\n"
+    done = subprocess.run([interpreter(), "-c", front + tell + behind + tell], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    first, second = ([float(word) for word in line.split()] for line in done.stdout.splitlines())
+    assert 31 < first[0] == second[0] < 35  # 21 + 4 * 3, in the bin from 30 to 40
+    assert abs(first[1] - 35) < 1
+    assert abs(second[1] - 35) < 1e-6
+    assert first[2] == second[2] == 1000
