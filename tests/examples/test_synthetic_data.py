@@ -41,6 +41,7 @@ def test_a_generated_table_does_not_give_the_statistic_back():
         text=True,
     )
     assert done.returncode == 0, done.stderr
+    print(done.stdout)
     counted = {(one["way"], one["of"]): one for one in json.loads(done.stdout)}
 
     def tested(way, of, rate, alternative):
