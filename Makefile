@@ -7,7 +7,7 @@ STOREYS := $(sort $(filter-out golden __pycache__,$(patsubst tests/%/,%,$(wildca
 BY_STOREY := $(STOREYS:%=test-%)
 
 .DEFAULT_GOAL := help
-.PHONY: $(BY_STOREY) help demo browser postgres test test-slow test-faults test-oldest lint bench fuzz audit-tables audit-power false-alarms telling-columns coverage mechanism-tables docs clean
+.PHONY: $(BY_STOREY) help demo browser postgres test test-slow test-faults test-oldest test-matrix lint bench fuzz audit-tables audit-power false-alarms telling-columns coverage mechanism-tables docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -49,7 +49,14 @@ postgres:  ## Debian's PostgreSQL, of which tests start one of their own; instal
 		apt-get -qq install --yes --no-install-recommends postgresql > /dev/null; } || \
 		echo "No PostgreSQL (apt-get install postgresql): tests of databases use the others; with CI=true they fail."
 
-test-slow: $(READY)  ## the checks that take minutes
+# a generator of synthetic tables wants other versions than our tests do
+EXAMPLES := build/examples/.ready
+$(EXAMPLES): pyproject.toml
+	$(PYTHON) -m venv build/examples
+	build/examples/bin/python -m pip install --quiet --disable-pip-version-check -e '.[examples]'
+	@touch $(EXAMPLES)
+
+test-slow: $(READY) $(EXAMPLES)  ## the checks that take minutes
 	$(BIN)/python -m pytest $(WORKERS) -m slow
 
 test-faults: $(READY)  ## every step of a release interrupted once, for each format and fault; races
@@ -60,6 +67,9 @@ test-oldest:  ## the tests with the lowest version of every dependency that pypr
 	$(PYTHON) tests/oldest_versions.py > build/oldest/constraints.txt
 	build/oldest/bin/python -m pip install --quiet --disable-pip-version-check -c build/oldest/constraints.txt -e '.[dev]'
 	build/oldest/bin/python -m pytest $(WORKERS) -p no:cacheprovider
+
+test-matrix:  ## the wheel on each Python from 3.11 to 3.14 that is here, with the oldest and the newest dependencies
+	$(PYTHON) tests/matrix.py $(MATRIX)
 
 lint: $(READY)  ## ruff, mypy --strict, import directions
 	$(BIN)/ruff check .

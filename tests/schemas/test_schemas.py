@@ -117,10 +117,109 @@ def test_whole_tables(table):
     check("record-2", written(done.record))
 
 
-def test_two_secrets():
-    also = [sv.Also(sv.Std(), prior=(5, 20), tolerance=0.5)]
-    plan = sv.plan(sv.Problem(secret=sv.Mean(), prior=(0, 100), tolerance=1, also=also), max_risk=0.4)
+RNG = np.random.default_rng(8)
+STAFF = pl.DataFrame(
+    {
+        "pay": RNG.normal(50, 12, 3000),
+        "revenue": RNG.gamma(4, 12, 3000),
+        "sex": RNG.choice(["f", "m"], 3000),
+        "part": RNG.choice([True, False], 3000),
+    }
+)
+OTHERS = {
+    "two secrets": (
+        "pay",
+        {
+            "secret": sv.Mean(),
+            "prior": (0, 100),
+            "tolerance": 1,
+            "also": [sv.Also(sv.Std(), prior=(5, 20), tolerance=0.5)],
+        },
+    ),
+    "difference": ("pay", {"secret": sv.GroupDifference("sex", "f", "m"), "prior": (-10, 10), "tolerance": 0.5}),
+    "ratio": (
+        "revenue",
+        {
+            "secret": sv.GroupRatio("part", True, False),
+            "prior": (0.5, 2),
+            "tolerance": sv.Relative(0.05),
+            "known": sv.Structure(minimum=0),
+        },
+    ),
+    "rows": (None, {"secret": sv.Rows(), "prior": sv.LogUniform(1000, 100_000), "tolerance": sv.Relative(0.05)}),
+    "comb": ("pay", {"secret": sv.Mean(), "prior": (0, 100), "tolerance": 1, "method": "comb"}),
+    "density": (
+        "pay",
+        {
+            "secret": sv.Median(),
+            "prior": sv.Density("normal", (50, 20), low=5, high=100),
+            "tolerance": sv.Relative(0.02),
+        },
+    ),
+}
+"""Problems whose plans, cards and records have parts that those of one secret do not."""
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_kinds_of_secret(name):
+    column, asked = OTHERS[name]
+    method = asked.get("method", "auto")
+    problem = sv.Problem(**{key: value for key, value in asked.items() if key != "method"})
+    plan = sv.plan(problem, max_risk=0.4, method=method)
     check("plan", written(content_of(plan)))
+    options = {} if column is None else {"column": column}
+    done = sv.release(plan, STAFF, details=True, accept=["copies"], **options)
+    check("card", written(done.card))
+    check("record", written(done.record))
+
+
+def test_files_as_the_commands_write_them(tmp_path, cli):
+    """With --shuffle, --round and a ledger, and a specification with two secrets, groups and a rest that is kept."""
+    STAFF.write_parquet(tmp_path / "staff.parquet")
+    spec = tmp_path / "spec.toml"
+    spec.write_text(
+        """
+        others = "keep"
+        [budget]
+        max_risk = 0.5
+        [columns.pay]
+        hide = ["mean", {secret = "std", prior = "5:20", tolerance = 0.5}]
+        prior = "0:100"
+        tolerance = 1
+        [columns.revenue]
+        hide = "ratio:sex=f/m"
+        prior = "0.5:2"
+        tolerance = "5%"
+        known = "min=0"
+        max_risk = 0.3
+        """
+    )
+    check("specification", tomllib.loads(spec.read_text()))
+
+    def call(*arguments):
+        code, _, said = cli(*arguments)
+        assert code == 0, said
+
+    def read(name):
+        return json.loads((tmp_path / name).read_text(encoding="utf-8"))
+
+    call("plan", "--spec", spec, "-o", tmp_path / "plans.json")
+    check("table-plan", read("plans.json"))
+    out, record = tmp_path / "whole.parquet", tmp_path / "whole-record.json"
+    call("release", tmp_path / "plans.json", tmp_path / "staff.parquet", out, "--record", record)
+    check("card-4", read("whole.parquet.card.json"))
+    check("record-2", read("whole-record.json"))
+    asked = {"secret": "mean", "prior": "0:100", "tolerance": 1, "max-risk": 0.2, "output": tmp_path / "plan.json"}
+    call("plan", *(word for name, value in asked.items() for word in (f"--{name}", value)))
+    check("plan", read("plan.json"))
+    call("ledger", "init", tmp_path / "books.ledger")
+    call(
+        *("release", tmp_path / "plan.json", tmp_path / "staff.parquet", tmp_path / "pay.parquet", "--column", "pay"),
+        *("--record", tmp_path / "record.json", "--shuffle", "--round", "2"),
+        *("--ledger", tmp_path / "books.ledger", "--dataset", "staff", "--audience", "press"),
+    )
+    check("card-3", read("pay.parquet.card.json"))
+    check("record-1", read("record.json"))
 
 
 def test_every_key_that_is_required_is_missed(table):

@@ -305,7 +305,7 @@ def test_a_killed_child_is_a_sentence_and_the_server_stays(tmp_path, large):
         children = [
             line.split()
             for line in subprocess.run(
-                ["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True
+                ["ps", "-wweo", "pid,ppid,args"], capture_output=True, text=True
             ).stdout.splitlines()
         ]
         (child,) = [int(one[0]) for one in children if one[1] == str(os.getpid()) and "statveil.studio.work" in one]
@@ -368,7 +368,7 @@ def test_the_command_serves_many_at_once_and_leaves_nothing(tmp_path):
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 128 + signal.SIGTERM
     assert list(temporary.iterdir()) == []
-    left = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    left = subprocess.run(["ps", "-wweo", "args"], capture_output=True, text=True, check=True).stdout
     assert str(work) not in left
 
 
