@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from statveil.problem.wording import distortion_text
+from statveil.specification.column_plan import column_risk
 from statveil.specification.planned import TablePlan, plan_specification
 from statveil.specification.specification import Specification
 from statveil.studio.tradeoff import bins_of, plan_words
@@ -23,11 +24,11 @@ def planned(specification: Specification) -> tuple[TablePlan, dict[str, Any]]:
     columns = [
         {
             "column": name,
-            "secret": one.problem.secret.label,
-            "risk": one.risk,
-            "risk_kind": one.risk_kind,
+            "secret": " and ".join(each.secret.label for each in made.specification.hidden[name].problems),
+            "risk": max(one.risk, column_risk(made.specification.hidden[name], one).union),
+            "risk_kind": column_risk(made.specification.hidden[name], one).kind,
             "distortion": distortion_text(one.problem, one.distortion),
-            "words": plan_words(one),
+            "words": plan_words(one, made.specification.hidden[name]),
             "bins": bins_of(one),
             "mode": one.mode,
         }

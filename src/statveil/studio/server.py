@@ -38,11 +38,14 @@ from statveil.studio.runs import (
 from statveil.studio.study import DEFAULT_RISK, Study
 from statveil.studio.table import suffix_of
 from statveil.studio.uploading import receive, safe_name
+from statveil.tables.verification import LEAKS
 
 __all__ = ["studio_app"]
 
 _LARGEST = 1 << 20
 """Bytes of a request that is no upload."""
+_OF_ROWS = ("row-numbers", "timestamps", "panels", "running", "totals", "ranks")
+"""Leaks of the number of rows, which is no statistic of a column."""
 _STATIC = Path(str(resources.files("statveil.studio") / "static"))
 
 
@@ -120,12 +123,16 @@ def _pages(app: FastAPI, token: str) -> None:
         path.relative_to(_STATIC).as_posix(): path for path in sorted(_STATIC.rglob("*")) if path.is_file()
     }  # what is not listed here is not served, whatever a path says
 
+    # all asked for at once: a module is else found only when the one that needs it was read
+    modules = "".join(f'<link rel="modulepreload" href="/static/{one}">' for one in known if one.endswith(".js"))
+
     @app.get("/")
     async def page() -> Response:
         if "index.html" not in known:
             raise Refusal("the page is not part of this installation; install statveil anew.", status=404)
         text = known["index.html"].read_text(encoding="utf-8")
-        return Response(text.replace("{{token}}", token), media_type="text/html; charset=utf-8")
+        text = text.replace("<!-- modules -->", modules).replace("{{token}}", token)
+        return Response(text, media_type="text/html; charset=utf-8")
 
     @app.get("/static/{name:path}")
     async def static(name: str) -> Response:
@@ -189,6 +196,10 @@ def _choices(app: FastAPI, study: Study, refiner: Refiner) -> None:
     async def checked(request: Request) -> Response:
         return _answer(await _done(check, await _given(request)))
 
+    @app.get("/api/leaks")
+    async def leaks() -> Response:
+        return _answer([{"name": name, "says": LEAKS[name]} for name in LEAKS if name not in _OF_ROWS])
+
     @app.post("/api/tradeoff")
     async def tradeoff(request: Request) -> Response:
         given = await _given(request)
@@ -201,8 +212,10 @@ def _choices(app: FastAPI, study: Study, refiner: Refiner) -> None:
 
 
 def _index(text: str) -> int:
-    if not text.isascii() or not text.isdecimal() or len(text) > 9:
+    if not text.isascii() or not text.isdecimal():
         raise Refusal("a column is named by its place, a whole number from 0.", status=404)
+    if len(text) > 9:  # more than any table has
+        raise Refusal(f"there is no column {text[:20]}.", status=404)
     return int(text)
 
 
@@ -218,10 +231,8 @@ def _tradeoff(study: Study, refiner: Refiner, given: Mapping[str, Any]) -> dict[
     if choice.action != "hide" or wrong:
         said = wrong[0] if wrong else {"field": "action", "message": "this column is not hidden."}
         raise Refusal(said["message"], field=said["field"], column=place)
-    secret, prior, tolerance, known, shape = (getattr(choice, name) for name in TEXTS)
-    return refiner.answer(
-        (secret, prior, tolerance, known, shape), asked or choice.max_risk or options.joint_risk or DEFAULT_RISK
-    )
+    texts = tuple(str(getattr(choice, name)) for name in TEXTS)
+    return refiner.answer(texts, asked or choice.max_risk or options.joint_risk or DEFAULT_RISK)
 
 
 def _jobs(app: FastAPI, study: Study) -> None:

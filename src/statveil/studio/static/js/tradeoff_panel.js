@@ -3,6 +3,7 @@
 import { send } from "./api.js";
 import { legend } from "./chart.js";
 import { h, later, paragraphs, replace, sentence } from "./dom.js";
+import { STEP_OF } from "./jobs.js";
 import { notice } from "./notice.js";
 import { percent, shown } from "./numbers.js";
 import { change } from "./state.js";
@@ -60,10 +61,10 @@ export function tradeoffPanel(index) {
       const answer = await send("POST", "/api/tradeoff", { column: index, ...(risk === null ? {} : { max_risk: risk }) });
       if (mine !== asked) return;
       show(answer);
-      if (answer.complete === false && again < 20) finer(risk, again + 1);
+      if (answer.complete === false && again < 300) finer(risk, again + 1);
     } catch (problem) {
       if (mine !== asked) return;
-      replace(wrong, h("p", {}, problem.message), ["secret", "prior", "tolerance", "known", "shape"].includes(problem.field) && h("a", { href: "#secret" }, "Go to the secret"));
+      replace(wrong, h("p", {}, problem.message), STEP_OF[problem.field]?.[0] === "#secret" && h("a", { href: "#secret" }, "Go to the secret"));
       drawn.hidden = true;
       replace(words);
       bins.update([], null);
@@ -83,12 +84,14 @@ export function tradeoffPanel(index) {
         points.comb?.length > 1 && ["comb", "comb: bins that are no neighbours"],
         (points.limit?.length > 1 || answer.without) && ["impossible", "no method gets here"],
         answer.without && ["without", "a guess without the release"],
+        ...(answer.others ?? []).map((one) => [`other ${one.name}`, one.words]),
       ),
+      h("div", { class: "beside" }, h("h3", {}, "Other methods"), paragraphs(answer.other_words, { class: "help" })),
     );
     bins.update(answer.bins, answer.range);
     if (answer.without) lowest = Math.min(0.9, Math.max(0.001, answer.without.risk));
     if (!held) place(column.choice?.max_risk ?? answer.here?.max_risk ?? study.options?.joint_risk ?? 0.2);
-    const text = paragraphs(answer.here?.words);
+    const text = answer.here ? paragraphs(answer.here.words) : !answer.problem && h("p", { class: "help" }, "The plan is being worked out; this takes some seconds.");
     const guess = answer.without?.words;
     replace(words, text, paragraphs(guess));
     replace(
@@ -105,7 +108,7 @@ export function tradeoffPanel(index) {
               "table",
               {},
               h("thead", {}, h("tr", {}, ["way", "risk", "change"].map((head, i) => h("th", { scope: "col", class: i > 0 ? "figure" : null }, head)), h("th", { scope: "col" }, "what it means"))),
-              h("tbody", {}, answer.alternatives.map((one) => h("tr", {}, h("th", { scope: "row" }, one.name), h("td", { class: "figure" }, percent(one.risk)), h("td", { class: "figure" }, one.distortion === null ? "" : `${shown(one.distortion, 3)} ${answer.unit ?? ""}`), h("td", { class: "prose" }, one.words ?? "")))),
+              h("tbody", {}, answer.alternatives.map((one) => h("tr", {}, h("th", { scope: "row" }, one.name), h("td", { class: "figure" }, percent(one.risk)), h("td", { class: "figure" }, one.distortion === null ? "–" : `${shown(one.distortion, 3)} ${answer.unit ?? ""}`), h("td", { class: "prose" }, one.words ?? "")))),
             ),
           ),
         ),
