@@ -172,6 +172,12 @@ def test_what_cannot_be_is_said_at_its_field(fresh, field, value):
     assert fresh.study == before
 
 
+def test_decimals_are_not_chosen_where_steps_are_known(fresh):
+    fresh.put(1, action="hide", prior="20:60", tolerance="0.5", known="step=0.001", digits=2)
+    assert fields(fresh.study, 1) == ["digits"]
+    assert fields(fresh.put(1, known=""), 1) == []
+
+
 def test_a_group_is_a_column_that_stays(fresh):
     fresh.put(0, action="hide", secret="fraction:part", labels="full,part,leave", tolerance="0.02", group=1)
     fresh.put(2, action="keep")

@@ -103,6 +103,7 @@ def test_no_other_method_is_drawn_where_none_can_be():
         (("mean", "10:80", "2", "min=0"), "bounds"),
         (("mean", "10:80", "5%", "min=0,max=200"), "bounds"),
         (("mean", "10:80", "2", "step=1"), "steps"),
+        (("mean", "10:80", "5%", "min=0,step=0.01"), "steps"),  # which no factor keeps
         (("mean", "10:80~slope(0.1)", "5%"), "Many beliefs"),
         (("difference:sex=f-m", "10:80", "2"), "such a secret"),
         (("fraction:a", "", "0.02", "", "", "a,b"), "such a secret"),
@@ -114,3 +115,14 @@ def test_what_is_not_drawn_says_why(texts, why):
     assert why in why_not_drawn(problem)
     assert other_curves(problem) == []
     assert "not drawn" in other_words(problem)[0].lower()
+
+
+def test_a_shift_by_fine_steps_is_drawn():
+    """Rounded to steps of a tenth of the closeness the noise hides nearly as well."""
+    problem, stepped = problem_of("mean", "10:80", "2"), problem_of("mean", "10:80", "2", "step=0.2")
+    assert other_curves(stepped) == other_curves(problem)
+    rng = np.random.default_rng(9)
+    secret, noise = rng.uniform(10, 80, 200_000), 0.2 * np.round(4 * rng.normal(size=200_000) / 0.2)
+    hits = np.abs(np.clip(secret + noise, 12, 78) - secret) <= 2 + 1e-9
+    said = random_move_risk(problem.family.axis, 2.0, NOISES[0], 4.0)
+    assert hits.mean() == pytest.approx(said, rel=0.06)

@@ -13,7 +13,8 @@ from statveil.errors import StatveilError
 from statveil.problem.wording import tolerance_text
 from statveil.specification.placed import PlacedError
 from statveil.specification.specification import Specification
-from statveil.studio.choice import TEXTS, Choice
+from statveil.spelling import parse_known
+from statveil.studio.choice import TEXTS, Choice, is_share
 from statveil.studio.deciding import field_named, problem_of, problems_of
 
 __all__ = ["FIELDS", "Options", "Standing", "field_of", "stand", "strip"]
@@ -82,11 +83,18 @@ def _own(choice: Choice, options: Options) -> list[Check]:
     if choice.action != "hide":
         return []
     found = problems_of({name: getattr(choice, name) for name in TEXTS}, choice.max_risk)
+    if not found and choice.digits is not None and (is_share(choice.secret) or _stepped(choice.known)):
+        says = "The release keeps to the steps that everyone knows, so decimals are not chosen; leave this empty."
+        found = [{"field": "digits", "message": "Labels have no decimals." if is_share(choice.secret) else says}]
     if not found and choice.max_risk is None and options.joint_risk is None:
         found = [
             {"field": "max_risk", "message": "Say how often a guess may hit, or give the whole table a joint risk."}
         ]
     return found
+
+
+def _stepped(known: str) -> bool:
+    return bool(known) and parse_known(known).step is not None
 
 
 def _content(names: Sequence[str], choices: Sequence[Choice], options: Options) -> Mapping[str, Any]:

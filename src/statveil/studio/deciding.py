@@ -117,7 +117,8 @@ def problems_of(texts: Mapping[str, str], max_risk: float | None = None) -> list
 
 def complete(texts: Mapping[str, str]) -> bool:
     """Whether nothing is missing that a hidden column cannot do without."""
-    return Choice(action="hide", **{name: texts.get(name, "") for name in TEXTS}).missing is None
+    said: dict[str, Any] = {name: texts.get(name, "") for name in TEXTS}
+    return Choice(action="hide", **said).missing is None
 
 
 def _placed(error: StatveilError) -> str | None:
@@ -142,6 +143,10 @@ _KEYS = {"known": "known", "shape": "shape", "labels": "labels", "family": "labe
 
 def _blamed(said: dict[str, str], message: str) -> str:
     """The field without which the rest would fit; the belief where none is."""
+    if is_share(said["secret"]):
+        return "tolerance" if "tolerance" in message else "labels"
+    if said["also"] and "tolerances" in message:  # which are in units where there are two
+        return "also_tolerance" if said["also_tolerance"].endswith("%") else "tolerance"
     for name in ("also", "known", "shape"):
         if said[name]:
             try:

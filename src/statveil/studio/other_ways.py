@@ -131,7 +131,7 @@ def why_not_drawn(problem: Problem) -> str | None:
         return _TWO
     if not isinstance(family, AnyShape) or family.model is not None or family.secret.apart is not None:
         return "What a random move of all rows does cannot be said for such a secret."
-    if known.step is not None or known.heaps or known.atoms:
+    if known.heaps or known.atoms or (known.step is not None and not _fine(problem, family, known.step)):
         return (
             "A random move would leave the steps and special values that everyone knows, and so show how far it went."
         )
@@ -140,6 +140,12 @@ def why_not_drawn(problem: Problem) -> str | None:
     if not family.axis.exact:
         return "Many beliefs are allowed for here, and the risk of a random move differs between them."
     return None
+
+
+def _fine(problem: Problem, family: AnyShape, step: float) -> bool:
+    """Whether a shift by whole steps is as good as any: ten of them fit into what counts as a hit."""
+    close = problem.tolerance * (min(abs(family.belief.low), abs(family.belief.high)) if family.log else 1.0)
+    return family.moves == "shift" and 10 * step <= close / (family.secret.per_shift or 1.0)
 
 
 def random_move_risk(axis: Axis, tolerance: float, noise: Noise, scale: float) -> float:

@@ -92,7 +92,6 @@ def _answer(
         "without": None if least is None else {"risk": least, "words": without_words(problem, least)},
         "range": [0.0, 1.0] if problem.secret.is_share else None if belief is None else [belief.low, belief.high],
         "bins": bins_of(made) if isinstance(made, Plan) else [],
-        "alternatives": _alternatives(problem, least),
         "others": [] if _pair(texts) else _others(texts, not complete),
         "other_words": other_words(problem, two=_pair(texts)),
         "unit": unit_of(problem),
@@ -251,31 +250,6 @@ _KINDS = {
     "upper bound": "This number is an upper bound: the truth may be lower.",
     "simulated": "This number was simulated.",
 }
-
-
-def _alternatives(problem: Problem, least: float | None) -> list[dict[str, Any]]:
-    """What else one could do with the column, for comparison."""
-    label = problem.secret.plain
-    found: list[dict[str, Any]] = [
-        {
-            "name": "publish as it is",
-            "risk": 1.0,
-            "distortion": 0.0,
-            "words": f"Everyone can work out the {label}.",
-        },
-        {
-            "name": "noise on every row",
-            "risk": 1.0,
-            "distortion": None,
-            "words": f"Independent noise averages out: in a long enough table the {label} can be worked out, however "
-            "large the noise is, by whoever knows its law.",
-        },
-    ]
-    if least is not None:
-        found.append(
-            {"name": "publish nothing", "risk": least, "distortion": None, "words": without_words(problem, least)},
-        )
-    return found
 
 
 def bins_of(made: Plan) -> list[float]:

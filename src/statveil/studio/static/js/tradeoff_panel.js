@@ -5,7 +5,7 @@ import { legend } from "./chart.js";
 import { h, later, paragraphs, replace, sentence } from "./dom.js";
 import { STEP_OF } from "./jobs.js";
 import { notice } from "./notice.js";
-import { percent, shown } from "./numbers.js";
+import { percent } from "./numbers.js";
 import { change } from "./state.js";
 import { binsPicture, tradeoffChart } from "./tradeoff_chart.js";
 
@@ -19,12 +19,12 @@ export function tradeoffPanel(index) {
   const bins = binsPicture();
   const words = h("div", { class: "says", "aria-live": "polite" });
   const wrong = h("div", { class: "wrong", id: id("risk-wrong"), "aria-live": "polite" });
-  const others = h("div", {});
   const value = h("output", { for: id("risk"), class: "risk-value" });
   const slider = h("input", { type: "range", id: id("risk"), min: 0, max: 1000, step: 1, "aria-describedby": `${id("ends")} ${id("risk-wrong")}` });
   const share = h("button", { type: "button", class: "quiet", id: id("share") }, "Share the limit of all columns instead");
   const keys = h("div", {});
   const drawn = h("div", { class: "chart-block" }, chart.element, keys);
+  const binsBlock = h("div", { class: "block" }, h("h3", {}, "Bins"), h("p", { class: "help" }, "All tables whose statistic lies in the same bin come out with the same statistic."), bins.element);
   const element = h(
     "section",
     { class: "panel", "aria-labelledby": id("tradeoff") },
@@ -40,8 +40,7 @@ export function tradeoffPanel(index) {
     ),
     words,
     drawn,
-    h("div", { class: "block" }, h("h3", {}, "Bins"), h("p", { class: "help" }, "All tables whose statistic lies in the same bin come out with the same statistic."), bins.element),
-    others,
+    binsBlock,
   );
 
   let column = null;
@@ -88,31 +87,12 @@ export function tradeoffPanel(index) {
       ),
       h("div", { class: "beside" }, h("h3", {}, "Other methods"), paragraphs(answer.other_words, { class: "help" })),
     );
+    binsBlock.hidden = !(answer.bins?.length > 1);
     bins.update(answer.bins, answer.range);
     if (answer.without) lowest = Math.min(0.9, Math.max(0.001, answer.without.risk));
     if (!held) place(column.choice?.max_risk ?? answer.here?.max_risk ?? study.options?.joint_risk ?? 0.2);
     const text = answer.here ? paragraphs(answer.here.words) : !answer.problem && h("p", { class: "help" }, "The plan is being worked out; this takes some seconds.");
-    const guess = answer.without?.words;
-    replace(words, text, paragraphs(guess));
-    replace(
-      others,
-      answer.alternatives?.length > 0 &&
-        h(
-          "details",
-          { class: "block deep" },
-          h("summary", {}, "What else one could do"),
-          h(
-            "div",
-            { class: "scroll", tabindex: "0", role: "region", "aria-label": "Other ways" },
-            h(
-              "table",
-              {},
-              h("thead", {}, h("tr", {}, ["way", "risk", "change"].map((head, i) => h("th", { scope: "col", class: i > 0 ? "figure" : null }, head)), h("th", { scope: "col" }, "what it means"))),
-              h("tbody", {}, answer.alternatives.map((one) => h("tr", {}, h("th", { scope: "row" }, one.name), h("td", { class: "figure" }, percent(one.risk)), h("td", { class: "figure" }, one.distortion === null ? "–" : `${shown(one.distortion, 3)} ${answer.unit ?? ""}`), h("td", { class: "prose" }, one.words ?? "")))),
-            ),
-          ),
-        ),
-    );
+    replace(words, text, !answer.here && paragraphs(answer.without?.words)); // a plan says it itself
   };
   const place = (risk) => {
     slider.value = toPlace(Math.min(HIGHEST, Math.max(lowest, risk)));
