@@ -22,7 +22,7 @@ from statveil.studio.answers import answer_bytes
 from statveil.studio.choice import TEXTS, risk
 from statveil.studio.commands import commands
 from statveil.studio.deciding import check
-from statveil.studio.gate import App, Gate
+from statveil.studio.gate import App, Gate, new_token
 from statveil.studio.ledger_view import ledger_view
 from statveil.studio.refining import Refiner
 from statveil.studio.refusal import Refusal
@@ -44,6 +44,7 @@ __all__ = ["studio_app"]
 
 _LARGEST = 1 << 20
 """Bytes of a request that is no upload."""
+_TICKETS = 50  # that wait for their download
 _OF_ROWS = ("row-numbers", "timestamps", "panels", "running", "totals", "ranks")
 """Leaks of the number of rows, which is no statistic of a column."""
 _STATIC = Path(str(resources.files("statveil.studio") / "static"))
@@ -285,15 +286,44 @@ def _results(app: FastAPI, study: Study) -> None:
     async def ledger() -> Response:
         return _answer(await _done(ledger_view, study.ledger, study.dataset))
 
+    tickets: dict[str, tuple[str, Path, str]] = {}
+
     @app.get("/api/download/{what}")
     async def download(what: str) -> Response:
-        with study.lock:
-            path, name = Files(study).named(what)
-            needed = study.plan if what in ("plan", "specification") else study.release
-            there = path.is_file() and (study.audit if what == "audit" else needed) is not None
-        if not there:
-            raise Refusal(f"there is no {what} yet.", status=404)
-        # ASCII alone in the plain form, everything in the encoded one; no name can end the header
-        encoded = quote(name.encode("utf-8", "replace"), safe="")
-        disposition = f"attachment; filename=\"statveil-{what}\"; filename*=UTF-8''{encoded}"
-        return FileResponse(path, media_type="application/octet-stream", headers={"content-disposition": disposition})
+        return _attached(what, *_there(study, what))
+
+    @app.post("/api/download/{what}")
+    async def ticket(what: str) -> Response:
+        """An address for one download that the browser makes itself: a page would have to hold the whole file."""
+        made = new_token()
+        tickets[made] = (what, *_there(study, what))
+        for old in list(tickets)[:-_TICKETS]:
+            del tickets[old]
+        return _answer({"address": f"/download/{made}"})
+
+    @app.get("/download/{made}")
+    async def by_ticket(made: str) -> Response:
+        found = tickets.pop(made, None)
+        if found is None:
+            raise Refusal("this address was for one download; go back and press the button again.", status=404)
+        return _attached(*found)
+
+
+def _there(study: Study, what: str) -> tuple[Path, str]:
+    """A file to download and its name; refused where it was not made yet."""
+    with study.lock:
+        path, name = Files(study).named(what)
+        needed = study.plan if what in ("plan", "specification") else study.release
+        there = path.is_file() and (study.audit if what == "audit" else needed) is not None
+    if not there:
+        raise Refusal(f"there is no {what} yet.", status=404)
+    return path, name
+
+
+def _attached(what: str, path: Path, name: str) -> Response:
+    if not path.is_file():
+        raise Refusal(f"there is no {what} any more.", status=404)
+    # ASCII alone in the plain form, everything in the encoded one; no name can end the header
+    encoded = quote(name.encode("utf-8", "replace"), safe="")
+    disposition = f"attachment; filename=\"statveil-{what}\"; filename*=UTF-8''{encoded}"
+    return FileResponse(path, media_type="application/octet-stream", headers={"content-disposition": disposition})

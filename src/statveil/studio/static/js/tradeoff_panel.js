@@ -11,6 +11,9 @@ import { binsPicture, tradeoffChart } from "./tradeoff_chart.js";
 
 const HIGHEST = 0.95;
 
+// the curves of other methods come with the finer answer
+const beside = ({ complete, others, other_words: [first, ...rest] }) => [complete === false && !others.length && !first.startsWith("Not drawn") ? "One random move of all rows is being worked out." : first, ...rest];
+
 /** A panel that is made once and told of every new state of its column. */
 export function tradeoffPanel(index) {
   const id = (name) => `${name}-${index}`;
@@ -85,7 +88,7 @@ export function tradeoffPanel(index) {
         answer.without && ["without", "a guess without the release"],
         ...(answer.others ?? []).map((one) => [`other ${one.name}`, one.words]),
       ),
-      h("div", { class: "beside" }, h("h3", {}, "Other methods"), paragraphs(answer.other_words, { class: "help" })),
+      h("div", { class: "beside" }, h("h3", {}, "Other methods"), paragraphs(beside(answer), { class: "help" })),
     );
     binsBlock.hidden = !(answer.bins?.length > 1);
     bins.update(answer.bins, answer.range);
