@@ -84,6 +84,8 @@ def test_the_share_of_a_label_by_person_is_released_as_the_library_does(fresh, f
     assert released["state"] == "done", released
     card = json.loads(fresh.download("card"))
     assert [leak["name"] for leak in card["columns"]["contract"]["accepted_leaks"]] == ["few-rows"]
+    strip = {one["label"]: one["value"] for one in fresh.study["strip"]}["contract"]
+    assert "share of part, within 2 percentage points" in strip
     shown = fresh("GET", "/api/comparison/0")["shares"]
     table = pl.read_parquet(fresh.download("table"))
     original = pl.read_parquet(folder / "staff.parquet")

@@ -13,7 +13,7 @@ from statveil.errors import StatveilError
 from statveil.problem.wording import tolerance_text
 from statveil.specification.placed import PlacedError
 from statveil.specification.specification import Specification
-from statveil.spelling import parse_known
+from statveil.spelling import parse_known, parse_secret
 from statveil.studio.choice import TEXTS, Choice, is_share
 from statveil.studio.deciding import field_named, problem_of, problems_of
 
@@ -137,12 +137,18 @@ def strip(table: str | None, names: Sequence[str], choices: Sequence[Choice], op
 def _hidden(choice: Choice) -> str:
     if not choice.secret:
         return "hide; not said yet what"
-    parts = [f"hide the {choice.secret}" + (f" and the {choice.also}" if choice.also else "")]
+    share = is_share(choice.secret)
+    secret = parse_secret(choice.secret).text if share else choice.secret
+    parts = [f"hide the {secret}" + (f" and the {choice.also}" if choice.also else "")]
     if choice.prior:
         parts.append(f"believed {choice.prior}")
     try:
         problem = problem_of(*(getattr(choice, name) for name in TEXTS))
-        parts.append(f"within {tolerance_text(problem)}" + (f" and {choice.also_tolerance}" if choice.also else ""))
+        points = f"{100 * problem.tolerance:.6g} percentage points"
+        parts.append(
+            f"within {points if share else tolerance_text(problem)}"
+            + (f" and {choice.also_tolerance}" if choice.also else "")
+        )
     except StatveilError:
         if choice.tolerance:
             parts.append(f"within {choice.tolerance}")

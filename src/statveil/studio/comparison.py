@@ -59,6 +59,7 @@ def _one(name: str, plans: TablePlan, *tables: tuple[int, pl.DataFrame]) -> dict
     family = plans.plans[name].problem.family
     if isinstance(family, Categorical):
         return _shares(family, before, after)
+    labelled = [other for other, one in plans.plans.items() if isinstance(one.problem.family, Categorical)]
     label = plans.plans[name].problem.secret.label
     words = [
         f"Before, the mean is {before.mean():.6g}; after, {after.mean():.6g}. The plan hides the {label}.",
@@ -81,7 +82,7 @@ def _one(name: str, plans: TablePlan, *tables: tuple[int, pl.DataFrame]) -> dict
             "after": np.quantile(after, places).tolist(),
         },
         "group_means": _group_means(name, *(table for _, table in tables)),
-        "correlations": _correlations(name, *(table for _, table in tables)),
+        "correlations": _correlations(name, *(table.drop(labelled, strict=False) for _, table in tables)),
     }
 
 

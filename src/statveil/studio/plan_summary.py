@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from statveil.planning import Plan
+from statveil.problem.problem import Problem
 from statveil.problem.wording import distortion_text
 from statveil.rounding import shown_up
 from statveil.specification.column_plan import column_risk
@@ -17,6 +18,10 @@ from statveil.studio.tradeoff import bins_of, plan_words
 from statveil.words.table import columns_sentences, table_sentence
 
 __all__ = ["planned"]
+
+
+def _named(problem: Problem) -> str:
+    return problem.secret.text if problem.secret.is_share else problem.secret.label
 
 
 def _change(made: Plan) -> str:
@@ -32,7 +37,7 @@ def planned(specification: Specification) -> tuple[TablePlan, dict[str, Any]]:
     columns = [
         {
             "column": name,
-            "secret": " and ".join(each.secret.label for each in made.specification.hidden[name].problems),
+            "secret": " and ".join(map(_named, made.specification.hidden[name].problems)),
             "risk": max(one.risk, column_risk(made.specification.hidden[name], one).union),
             "risk_kind": column_risk(made.specification.hidden[name], one).kind,
             "distortion": _change(one),
