@@ -14,10 +14,9 @@ def column_words(report: ColumnReport) -> list[str]:
     """What the column holds, and what of it would show in a release; without a word of the command line."""
     numbers = report.measured
     if numbers is None:
-        kind = f"{report.type[:1].upper()}{report.type[1:]}."
         # what the command line would do with labels, the page asks for in its second step
         plain = [_LABELS if "--labels" in one else one for one in report.leaks]
-        return [kind, *plain]
+        return plain or [f"{report.type[:1].upper()}{report.type[1:]}."]
     whole = any(one.name == "step" and 1.0 in one.values for one in report.structure)
     words = [
         f"{'Whole numbers' if whole else 'Numbers'} from {numbers.minimum:.6g} to {numbers.maximum:.6g}, "
