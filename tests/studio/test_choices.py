@@ -235,13 +235,13 @@ def test_bins_fill_the_range(at):
 
 
 def test_the_trade_off_is_worked_out_from_texts_alone(fresh, monkeypatch):
-    """What goes on from a request is five texts and a number."""
+    """What goes on from a request is texts and a number."""
     seen = []
     real = tradeoff.coarse
     monkeypatch.setattr("statveil.studio.refining.coarse", lambda *given: seen.append(given) or real(*given))
     fresh.choose_staff()
     fresh("POST", "/api/tradeoff", {"column": 0, "max_risk": 0.4})
-    assert seen == [(TEXTS, 0.4)]
+    assert seen == [((*TEXTS, "", "", "", ""), 0.4)]
 
 
 def test_an_infeasible_risk_is_said_and_the_curve_stays(fresh):

@@ -128,7 +128,21 @@ def test_what_is_not_made_yet_is_not_found(released):
     at, _ = released
     for what in ("audit", "nothing", "..%2Frecord"):
         assert at.client.get(f"/api/download/{what}").status_code == 404
+        assert at.client.post(f"/api/download/{what}").status_code == 404
     at("GET", "/api/findings", status=404)
+
+
+def test_a_file_is_downloaded_by_an_address_that_serves_once(released):
+    """The browser fetches it itself, without the header that only the page can send; the page's cookie is asked for."""
+    at, _ = released
+    address = at("POST", "/api/download/table")["address"]
+    with httpx.Client(base_url=at.client.base_url) as other:
+        assert other.get(address).status_code == 403
+        other.get("/", params={"token": at.token})
+        assert other.post("/api/download/table").status_code == 403  # which takes the header
+        assert other.get(address).content == at.download("table")
+        assert other.get(address).status_code == 404
+        assert other.get("/download/another").status_code == 404
 
 
 def test_a_frozen_plan_is_not_changed_by_the_way(released):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import socket
+from importlib import resources
 
 import pytest
 
+from statveil.studio.running import listening
 from tests.studio.desk import desk, staff
 
-PATHS = ["/", "/static/studio.css", "/api/study", "/api/table/preview", "/api/download/record"]
+PATHS = ["/", "/download/x", "/static/studio.css", "/api/study", "/api/table/preview", "/api/download/record"]
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +137,27 @@ def test_refusals_carry_the_same_headers(stranger):
 @pytest.mark.parametrize("path", ["/docs", "/redoc", "/openapi.json", "/static/../gate.py", "/static/%2e%2e/gate.py"])
 def test_nothing_describes_the_interface_and_no_other_file_is_served(open_desk, path):
     assert open_desk.client.get(path).status_code == 404
+
+
+def test_no_answer_waits_for_the_acknowledgement_of_its_head():
+    """Head and body are two packets; a socket without this option holds the second one back for 40 ms."""
+    with listening(0) as listener, socket.create_connection(listener.getsockname()) as _:
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.proto == socket.IPPROTO_TCP  # by which asyncio decides
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_every_module_of_the_page_is_asked_for_at_once(open_desk):
+    """The page names them all: a module is else found only when the one that needs it was read."""
+    page = open_desk.client.get("/").text
+    named = re.findall(r'rel="modulepreload" href="/static/([^"]+)"', page)
+    static = resources.files("statveil.studio") / "static"
+    assert sorted(named) == sorted(f"js/{one.name}" for one in (static / "js").iterdir())
+    assert "<!--" not in page
+    for one in named:
+        answer = open_desk.client.get(f"/static/{one}")
+        assert answer.headers["content-type"].startswith("text/javascript")
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"nonsense", b'{"a":', b"\xff\xfe", b"[" * 100_000])

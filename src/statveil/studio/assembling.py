@@ -13,14 +13,15 @@ from statveil.errors import StatveilError
 from statveil.problem.wording import tolerance_text
 from statveil.specification.placed import PlacedError
 from statveil.specification.specification import Specification
-from statveil.studio.choice import TEXTS, Choice
-from statveil.studio.deciding import problem_of, problems_of
+from statveil.spelling import parse_known, parse_secret
+from statveil.studio.choice import TEXTS, Choice, is_share
+from statveil.studio.deciding import field_named, problem_of, problems_of
 
 __all__ = ["FIELDS", "Options", "Standing", "field_of", "stand", "strip"]
 
-FIELDS = {"hide": "secret", "derive": "expression", "link": "linked_to"}
+FIELDS = {"hide": "secret", "derive": "expression", "link": "linked_to", "round": "digits"}
 """Keys of a specification that the page calls something else."""
-_OF_PAGE = ("expression", "linked_to", "factor", "secret", "prior", "tolerance", "known", "shape", "max_risk")
+_OF_PAGE = ("expression", "linked_to", "factor", *TEXTS, "group", "digits", "accept", "max_risk")
 
 Check = dict[str, str]
 
@@ -82,11 +83,18 @@ def _own(choice: Choice, options: Options) -> list[Check]:
     if choice.action != "hide":
         return []
     found = problems_of({name: getattr(choice, name) for name in TEXTS}, choice.max_risk)
+    if not found and choice.digits is not None and (is_share(choice.secret) or _stepped(choice.known)):
+        says = "The release keeps to the steps that everyone knows, so decimals are not chosen; leave this empty."
+        found = [{"field": "digits", "message": "Labels have no decimals." if is_share(choice.secret) else says}]
     if not found and choice.max_risk is None and options.joint_risk is None:
         found = [
             {"field": "max_risk", "message": "Say how often a guess may hit, or give the whole table a joint risk."}
         ]
     return found
+
+
+def _stepped(known: str) -> bool:
+    return bool(known) and parse_known(known).step is not None
 
 
 def _content(names: Sequence[str], choices: Sequence[Choice], options: Options) -> Mapping[str, Any]:
@@ -100,7 +108,9 @@ def field_of(error: PlacedError, names: Sequence[str]) -> tuple[int | None, str 
     place = error.place
     column = place[1] if len(place) > 1 and place[0] == "columns" and place[1] in names else None
     keys = [FIELDS.get(str(key), str(key)) for key in (place if column is None else place[2:])]
-    field = next((key for key in reversed(keys) if key in _OF_PAGE), None)
+    field = None if column is None else field_named(place[2:])
+    if field is None:
+        field = next((key for key in reversed(keys) if key in _OF_PAGE), None)
     if field is None and place[:1] == ("budget",):
         field = "joint_risk"
     return None if column is None else list(names).index(str(column)), field
@@ -125,12 +135,20 @@ def strip(table: str | None, names: Sequence[str], choices: Sequence[Choice], op
 
 
 def _hidden(choice: Choice) -> str:
-    parts = [f"hide the {choice.secret or '?'}"]
+    if not choice.secret:
+        return "hide; not said yet what"
+    share = is_share(choice.secret)
+    secret = parse_secret(choice.secret).text if share else choice.secret
+    parts = [f"hide the {secret}" + (f" and the {choice.also}" if choice.also else "")]
     if choice.prior:
         parts.append(f"believed {choice.prior}")
     try:
         problem = problem_of(*(getattr(choice, name) for name in TEXTS))
-        parts.append(f"within {tolerance_text(problem)}")
+        points = f"{100 * problem.tolerance:.6g} percentage points"
+        parts.append(
+            f"within {points if share else tolerance_text(problem)}"
+            + (f" and {choice.also_tolerance}" if choice.also else "")
+        )
     except StatveilError:
         if choice.tolerance:
             parts.append(f"within {choice.tolerance}")
@@ -138,4 +156,8 @@ def _hidden(choice: Choice) -> str:
         parts.append(f"known {choice.known}")
     if choice.max_risk is not None:
         parts.append(f"risk at most {choice.max_risk:g}")
+    if choice.digits is not None:
+        parts.append(f"{choice.digits} decimals")
+    if choice.accept:
+        parts.append(f"in spite of {', '.join(choice.accept)}")
     return ", ".join(parts)

@@ -15,14 +15,15 @@ from statveil.errors import ProblemError, StatveilError, unknown_name
 from statveil.numbers import positive
 from statveil.problem.tolerance import Relative
 from statveil.specification.expressions import Expression
-from statveil.spelling import parse_amount, parse_known, parse_priors, parse_secret, parse_shape
+from statveil.spelling import parse_amount, parse_family, parse_known, parse_priors, parse_secret, parse_shape
 from statveil.studio.refusal import Refusal
 
-__all__ = ["ACTIONS", "TEXTS", "Choice", "checked_text"]
+__all__ = ["ACTIONS", "TEXTS", "Choice", "apart", "checked_text", "hidden", "is_share"]
 
 ACTIONS = ("hide", "keep", "drop", "derive", "link")
-TEXTS = ("secret", "prior", "tolerance", "known", "shape")
-"""What is said of a hidden column, in words of the command line."""
+TEXTS = ("secret", "prior", "tolerance", "known", "shape", "labels", "also", "also_prior", "also_tolerance")
+"""What is said of a hidden column, in words of the command line; ``also`` is a second statistic of it."""
+MOST_ACCEPTED = 50
 _LONGEST = 4000  # characters of a text
 
 
@@ -40,11 +41,23 @@ class Choice:
     tolerance: str = ""
     known: str = ""
     shape: str = ""
+    labels: str = ""
+    """All labels that there can be, with commas between them; of the share of one of them."""
+    also: str = ""
+    """A second statistic of the same column."""
+    also_prior: str = ""
+    also_tolerance: str = ""
+    group: int | None = None
+    """Place of the column whose equal values mark rows that hold one value."""
+    digits: int | None = None
+    """Decimals of the released numbers."""
+    accept: tuple[str, ...] = ()
+    """Leaks that are accepted by name, which the card says."""
     max_risk: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """For the page."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return {**{one.name: getattr(self, one.name) for one in fields(self)}, "accept": list(self.accept)}
 
     def changed(self, given: Mapping[str, Any], columns: int) -> Choice:
         """The choice with what the page sent; a :class:`Refusal` that names the field where that cannot be read."""
@@ -55,9 +68,10 @@ class Choice:
         found: dict[str, Any] = {}
         for name in names & given.keys():
             found[name] = _READERS[name](name, given[name])
-        place = found.get("linked_to")
-        if place is not None and not 0 <= place < columns:
-            raise Refusal(f"there is no column {place}.", status=422, field="linked_to")
+        for name in ("linked_to", "group"):
+            place = found.get(name)
+            if place is not None and not 0 <= place < columns:
+                raise Refusal(f"there is no column {place}.", status=422, field=name)
         return replace(self, **found)
 
     def stated(self, names: Sequence[str]) -> dict[str, Any]:
@@ -69,9 +83,14 @@ class Choice:
         if self.action == "link":
             assert self.linked_to is not None
             return {"link": names[self.linked_to], **({} if self.factor is None else {"factor": self.factor})}
-        texts = {"hide": self.secret, "prior": self.prior, "tolerance": self.tolerance}
-        more = {"known": self.known, "shape": self.shape, "max_risk": self.max_risk}
-        return {**texts, **{key: value for key, value in more.items() if value not in ("", None)}}
+        more = {
+            "max_risk": self.max_risk,
+            "round": self.digits,
+            "group": None if self.group is None else names[self.group],
+            "accept": list(self.accept) or None,
+        }
+        said = hidden({name: getattr(self, name) for name in TEXTS})
+        return {**said, **{key: value for key, value in more.items() if value is not None}}
 
     @property
     def missing(self) -> tuple[str, str] | None:
@@ -79,15 +98,68 @@ class Choice:
         if self.action is None:
             return "action", "Say what becomes of this column: hide, keep, drop, derive or link it."
         needed = {
-            "hide": (
-                ("secret", "Say which statistic is hidden."),
-                ("prior", "Say what outsiders believe of it, from public knowledge: a range, or how sure they are."),
-                ("tolerance", "Say how close a guess counts as a hit, in units or in per cent."),
-            ),
+            "hide": self._needed,
             "derive": (("expression", "Write the formula by which the column follows from released ones."),),
             "link": (("linked_to", "Name the hidden column with which this one moves."),),
         }.get(self.action, ())
         return next(((name, says) for name, says in needed if getattr(self, name) in ("", None)), None)
+
+    @property
+    def _needed(self) -> tuple[tuple[str, str], ...]:
+        """The texts that a hidden column cannot do without."""
+        first, close = ("secret", "Say which statistic is hidden."), "Say how close a guess counts as a hit"
+        if is_share(self.secret):
+            return (
+                first,
+                ("labels", "Name all labels that there can be, also those that the table lacks."),
+                ("tolerance", f"{close}, in percentage points."),
+            )
+        said = "Say what outsiders believe of it, from public knowledge: a range, or how sure they are."
+        both: tuple[tuple[str, str], ...] = ()
+        if self.also:
+            own = (("also_prior", said),) if apart(self.secret, self.also) else ()
+            both = (*own, ("also_tolerance", f"{close} at the second statistic."))
+        return (first, ("prior", said), ("tolerance", f"{close}, in units or in per cent."), *both)
+
+
+def is_share(secret: str) -> bool:
+    """Whether a statistic is the share of one label, of which nothing but the labels is said."""
+    try:
+        return bool(secret) and parse_secret(secret).is_share
+    except StatveilError:
+        return False
+
+
+def apart(secret: str, also: str) -> bool:
+    """Whether one of two statistics moves with a column and the other only stretches: each has a belief of its own."""
+    try:
+        return bool(parse_secret(secret).per_shift) != bool(parse_secret(also).per_shift)
+    except StatveilError:
+        return False
+
+
+def hidden(texts: Mapping[str, str]) -> dict[str, Any]:
+    """What the texts state of a hidden column in a specification.
+
+    >>> hidden({"secret": "fraction:red", "labels": "red, blue", "tolerance": "0.02"})["labels"]
+    ['red', 'blue']
+    """
+    said = {name: texts.get(name, "") for name in TEXTS}
+    if is_share(said["secret"]):
+        labels = [label.strip() for label in said["labels"].split(",")]
+        return {
+            "hide": said["secret"],
+            "tolerance": said["tolerance"],
+            "family": "categorical",
+            "labels": labels,
+        }
+    found: dict[str, Any] = {"hide": said["secret"], "prior": said["prior"], "tolerance": said["tolerance"]}
+    if said["also"]:
+        own = said["also_prior"] if apart(said["secret"], said["also"]) else ""
+        second = {"secret": said["also"], "prior": own or said["prior"], "tolerance": said["also_tolerance"]}
+        first = {"secret": said["secret"], "prior": said["prior"], "tolerance": said["tolerance"]}
+        found = {"hide": [first, second]}
+    return {**found, **{key: said[key] for key in ("known", "shape") if said[key]}}
 
 
 def _action(name: str, value: Any) -> str | None:
@@ -133,11 +205,23 @@ def _tolerance(text: str) -> None:
         positive(found, "the tolerance")
 
 
+def _labels(text: str) -> None:
+    parse_family("categorical", labels=text)
+
+
+def _prior(text: str) -> None:
+    parse_priors((text,), named=False)
+
+
 _PARSERS: dict[str, Callable[[str], Any]] = {
     "expression": Expression.parse,
     "secret": _secret,
-    "prior": lambda text: parse_priors((text,), named=False),
+    "prior": _prior,
     "tolerance": _tolerance,
+    "labels": _labels,
+    "also": _secret,
+    "also_prior": _prior,
+    "also_tolerance": _tolerance,
     "known": parse_known,
     "shape": parse_shape,
 }
@@ -180,9 +264,32 @@ def risk(name: str, value: Any) -> float | None:
         raise Refusal(str(error), status=422, field=name) from None
 
 
+def _digits(name: str, value: Any) -> int | None:
+    found = number(name, value)
+    if found is None:
+        return None
+    if found != int(found) or not -15 <= found <= 15:
+        raise Refusal(
+            "decimals are a whole number from -15 to 15: 2 for cents, 0 for whole numbers.", status=422, field=name
+        )
+    return int(found)
+
+
+def _accept(name: str, value: Any) -> tuple[str, ...]:
+    """Names; which there are only the release knows, so the study asks it."""
+    if value is None:
+        return ()
+    if not isinstance(value, list) or len(value) > MOST_ACCEPTED or not all(isinstance(one, str) for one in value):
+        raise Refusal("what is accepted is a list of names.", status=422, field=name)
+    return tuple(sorted(set(value)))
+
+
 _READERS: dict[str, Callable[[str, Any], Any]] = {
     "action": _action,
     "linked_to": _place,
+    "group": _place,
+    "digits": _digits,
+    "accept": _accept,
     "factor": _factor,
     "max_risk": risk,
     **dict.fromkeys(("expression", *TEXTS), _text),

@@ -10,6 +10,8 @@ import numpy as np
 import polars as pl
 
 from statveil.numeric import Array
+from statveil.problem.families.categorical import Categorical
+from statveil.problem.family import Family
 from statveil.specification.planned import TablePlan
 from statveil.tables.files.csv_numbers import numbers
 from statveil.tables.source import open_source
@@ -19,6 +21,7 @@ __all__ = ["compared"]
 _ROWS = 100_000
 """Rows of each table that are looked at, evenly spread."""
 _BINS, _QUANTILES = 40, 101
+_LABELS = 30  # that are drawn
 _GROUPS, _BY, _WITH = 12, 6, 12  # groups of a column, columns that group, columns to correlate with
 
 
@@ -27,17 +30,18 @@ def compared(plans: TablePlan, original: str, released: str) -> dict[str, dict[s
 
     A shuffled release is compared as well: nothing here pairs a row with a row of the other table.
     """
-    hidden = list(plans.plans)
+    hidden = {name: one.problem.family for name, one in plans.plans.items()}
     tables = [_sample(path, hidden) for path in (original, released)]
     return {name: _one(name, plans, *tables) for name in hidden}
 
 
-def _sample(path: str, hidden: list[str]) -> tuple[int, pl.DataFrame]:
-    """Evenly spread rows of all columns, hidden ones as numbers."""
+def _sample(path: str, hidden: Mapping[str, Family]) -> tuple[int, pl.DataFrame]:
+    """Evenly spread rows of all columns, hidden ones as numbers, of labels their places."""
     source = open_source(path)
+    labels = {name: one.labels if isinstance(one, Categorical) else None for name, one in hidden.items()}
     every = 1 if source.rows is None else max(1, math.ceil(source.rows / _ROWS))
     parts, done = [], 0
-    for rows, others in source.beside(dict.fromkeys(hidden)):
+    for rows, others in source.beside(labels):
         columns = {**{name: pl.Series(values) for name, values in rows.items()}, **others}
         size = len(next(iter(columns.values())))
         parts.append(pl.DataFrame(columns)[-done % every :: every])
@@ -52,6 +56,10 @@ def _one(name: str, plans: TablePlan, *tables: tuple[int, pl.DataFrame]) -> dict
     before, after = (one[np.isfinite(one)] for one in columns)
     if not len(before) or not len(after):
         return {"words": ["The column holds no numbers."], "histogram": None, "quantiles": None}
+    family = plans.plans[name].problem.family
+    if isinstance(family, Categorical):
+        return _shares(family, before, after)
+    labelled = [other for other, one in plans.plans.items() if isinstance(one.problem.family, Categorical)]
     label = plans.plans[name].problem.secret.label
     words = [
         f"Before, the mean is {before.mean():.6g}; after, {after.mean():.6g}. The plan hides the {label}.",
@@ -74,8 +82,20 @@ def _one(name: str, plans: TablePlan, *tables: tuple[int, pl.DataFrame]) -> dict
             "after": np.quantile(after, places).tolist(),
         },
         "group_means": _group_means(name, *(table for _, table in tables)),
-        "correlations": _correlations(name, *(table for _, table in tables)),
+        "correlations": _correlations(name, *(table.drop(labelled, strict=False) for _, table in tables)),
     }
+
+
+def _shares(family: Categorical, before: Array, after: Array) -> dict[str, Any]:
+    """How many of all rows have each label."""
+    both = [np.bincount(one.astype(np.int64), minlength=len(family.labels)) / len(one) for one in (before, after)]
+    shares = [
+        {"label": label, "before": float(one), "after": float(two)}
+        for label, one, two in zip(family.labels, *both, strict=True)
+    ]
+    moved = 50 * float(np.abs(both[0] - both[1]).sum())
+    words = [f"At least {moved:.4g} % of the rows have another label than before."]
+    return {"words": words, "histogram": None, "quantiles": None, "shares": shares[:_LABELS]}
 
 
 def _group_means(name: str, before: pl.DataFrame, after: pl.DataFrame) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ Nothing here, nor anything it loads, can read a table (a contract of the imports
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -20,20 +20,58 @@ from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.problem import Problem
 from statveil.problem.tolerance import Relative
 from statveil.rounding import shown_up
+from statveil.specification.column_plan import planned_problems
+from statveil.specification.placed import PlacedError
+from statveil.specification.reading import fields_of
+from statveil.specification.treatments import Hide
 from statveil.spelling import parse_amount, parse_known, parse_priors, parse_secret, parse_shape
-from statveil.studio.choice import TEXTS, checked_text
+from statveil.studio.choice import TEXTS, Choice, checked_text, hidden, is_share
 from statveil.studio.refusal import Refusal
 from statveil.words.phrases import close_text
 from statveil.words.plan import without_sentence
 
-__all__ = ["belief_of", "check", "picture", "problem_of", "problems_of", "without", "without_words"]
+__all__ = [
+    "belief_of",
+    "check",
+    "complete",
+    "field_named",
+    "hide_of",
+    "picture",
+    "problem_of",
+    "problems_of",
+    "without",
+    "without_words",
+]
 
 _POINTS = 120  # of the picture
+_COLUMN = "x"  # as which a column stands in a specification of its own
 
 
 @lru_cache(maxsize=256)
-def problem_of(secret: str, prior: str, tolerance: str, known: str = "", shape: str = "") -> Problem:
-    """The problem that the texts state."""
+def hide_of(*texts: str) -> Hide:
+    """What the texts state, as a specification states it."""
+    said = hidden(dict(zip(TEXTS, texts, strict=False)))
+    found = fields_of({"columns": {_COLUMN: said}})["columns"][_COLUMN]
+    assert isinstance(found, Hide)
+    return found
+
+
+@lru_cache(maxsize=256)
+def problem_of(
+    secret: str,
+    prior: str,
+    tolerance: str,
+    known: str = "",
+    shape: str = "",
+    labels: str = "",
+    also: str = "",
+    also_prior: str = "",
+    also_tolerance: str = "",
+) -> Problem:
+    """The problem that the texts state; where two statistics share one belief, that of the first."""
+    if also or is_share(secret):
+        stated = hide_of(secret, prior, tolerance, known, shape, labels, also, also_prior, also_tolerance)
+        return planned_problems(stated)[0]
     belief = parse_priors((prior,), named=False)
     assert belief is not None  # which nobody stated
     return Problem(
@@ -54,12 +92,12 @@ def problems_of(texts: Mapping[str, str], max_risk: float | None = None) -> list
     'prior'
     """
     said = {name: texts.get(name, "") for name in TEXTS}
-    if not all(said[name] for name in ("secret", "prior", "tolerance")):
+    if not complete(said):
         return []
     try:
         problem = problem_of(**said)
     except StatveilError as error:
-        return [{"field": _blamed(said, str(error)), "message": str(error)}]
+        return [{"field": _placed(error) or _blamed(said, str(error)), "message": str(error)}]
     try:
         treatment(problem)
     except StatveilError as error:
@@ -77,9 +115,39 @@ def problems_of(texts: Mapping[str, str], max_risk: float | None = None) -> list
     return []
 
 
+def complete(texts: Mapping[str, str]) -> bool:
+    """Whether nothing is missing that a hidden column cannot do without."""
+    said: dict[str, Any] = {name: texts.get(name, "") for name in TEXTS}
+    return Choice(action="hide", **said).missing is None
+
+
+def _placed(error: StatveilError) -> str | None:
+    """The field that an error of a specification names."""
+    return None if not isinstance(error, PlacedError) else field_named(error.place)
+
+
+def field_named(place: Sequence[Any]) -> str | None:
+    """The field of the page for a key of a specification; ``None`` where several could be meant."""
+    keys = [str(key) for key in place if not isinstance(key, int)]
+    second = any(isinstance(key, int) and key == 1 for key in place)
+    last = keys[-1] if keys else ""
+    if last in ("prior", "tolerance"):
+        return f"also_{last}" if second else last
+    if last == "hide":
+        return "also" if second else None
+    return _KEYS.get(last)
+
+
+_KEYS = {"known": "known", "shape": "shape", "labels": "labels", "family": "labels", "max_risk": "max_risk"}
+
+
 def _blamed(said: dict[str, str], message: str) -> str:
     """The field without which the rest would fit; the belief where none is."""
-    for name in ("known", "shape"):
+    if is_share(said["secret"]):
+        return "tolerance" if "tolerance" in message else "labels"
+    if said["also"] and "tolerances" in message:  # which are in units where there are two
+        return "also_tolerance" if said["also_tolerance"].endswith("%") else "tolerance"
+    for name in ("also", "known", "shape"):
         if said[name]:
             try:
                 problem_of(**{**said, name: ""})
@@ -113,16 +181,38 @@ def check(given: Mapping[str, Any]) -> dict[str, Any]:
     if problems:
         return {"ok": False, "problems": problems, "words": [], "picture": None}
     problems = problems_of(texts)
-    complete = all(texts[name] for name in ("secret", "prior", "tolerance"))
-    if problems or not complete:
+    if problems or not complete(texts):
         return {"ok": False, "problems": problems, "words": [], "picture": _picture_alone(texts)}
     problem = problem_of(**texts)
+    if texts["also"]:
+        first = hide_of(*(texts[name] for name in TEXTS)).problems[0]
+        return {"ok": True, "problems": [], "words": _both_words(texts), "picture": picture(first)}
     return {"ok": True, "problems": [], "words": _words(problem), "picture": picture(problem)}
+
+
+def _both_words(texts: Mapping[str, str]) -> list[str]:
+    """What two statistics of one column mean together."""
+    stated = hide_of(*(texts[name] for name in TEXTS))
+    closes = [f"{close_text(one)} of the true {one.secret.plain}" for one in stated.problems]
+    words = [f"A guess that comes {closes[0]}, or {closes[1]}, counts as a hit."]
+    both = planned_problems(stated)[0]
+    if both.also:
+        least = without(both)
+        words.append("The limit of the next step is on how often one of the two is guessed.")
+        return words if least is None else [*words, without_words(both, least)]
+    label = both.secret.plain
+    return [
+        *words,
+        f"One move of the column hides both, so one belief serves both: what you say of the {label}.",
+        "The limit of the next step is on how often each of them is guessed.",
+    ]
 
 
 def _words(problem: Problem) -> list[str]:
     axis, label = belief_of(problem), problem.secret.plain
     words = []
+    if problem.secret.is_share:
+        words.append("Outsiders are taken to know nothing of the shares: all shares are equally likely to them.")
     if axis is not None:
         words.append(
             f"Outsiders are taken to believe that the {label} of this very column lies between {axis.low:.6g} and "

@@ -22,7 +22,7 @@ from statveil.studio.answers import answer_bytes
 from statveil.studio.choice import TEXTS, risk
 from statveil.studio.commands import commands
 from statveil.studio.deciding import check
-from statveil.studio.gate import App, Gate
+from statveil.studio.gate import App, Gate, new_token
 from statveil.studio.ledger_view import ledger_view
 from statveil.studio.refining import Refiner
 from statveil.studio.refusal import Refusal
@@ -38,11 +38,15 @@ from statveil.studio.runs import (
 from statveil.studio.study import DEFAULT_RISK, Study
 from statveil.studio.table import suffix_of
 from statveil.studio.uploading import receive, safe_name
+from statveil.tables.verification import LEAKS
 
 __all__ = ["studio_app"]
 
 _LARGEST = 1 << 20
 """Bytes of a request that is no upload."""
+_TICKETS = 50  # that wait for their download
+_OF_ROWS = ("row-numbers", "timestamps", "panels", "running", "totals", "ranks")
+"""Leaks of the number of rows, which is no statistic of a column."""
 _STATIC = Path(str(resources.files("statveil.studio") / "static"))
 
 
@@ -120,12 +124,16 @@ def _pages(app: FastAPI, token: str) -> None:
         path.relative_to(_STATIC).as_posix(): path for path in sorted(_STATIC.rglob("*")) if path.is_file()
     }  # what is not listed here is not served, whatever a path says
 
+    # all asked for at once: a module is else found only when the one that needs it was read
+    modules = "".join(f'<link rel="modulepreload" href="/static/{one}">' for one in known if one.endswith(".js"))
+
     @app.get("/")
     async def page() -> Response:
         if "index.html" not in known:
             raise Refusal("the page is not part of this installation; install statveil anew.", status=404)
         text = known["index.html"].read_text(encoding="utf-8")
-        return Response(text.replace("{{token}}", token), media_type="text/html; charset=utf-8")
+        text = text.replace("<!-- modules -->", modules).replace("{{token}}", token)
+        return Response(text, media_type="text/html; charset=utf-8")
 
     @app.get("/static/{name:path}")
     async def static(name: str) -> Response:
@@ -189,6 +197,10 @@ def _choices(app: FastAPI, study: Study, refiner: Refiner) -> None:
     async def checked(request: Request) -> Response:
         return _answer(await _done(check, await _given(request)))
 
+    @app.get("/api/leaks")
+    async def leaks() -> Response:
+        return _answer([{"name": name, "says": LEAKS[name]} for name in LEAKS if name not in _OF_ROWS])
+
     @app.post("/api/tradeoff")
     async def tradeoff(request: Request) -> Response:
         given = await _given(request)
@@ -201,8 +213,10 @@ def _choices(app: FastAPI, study: Study, refiner: Refiner) -> None:
 
 
 def _index(text: str) -> int:
-    if not text.isascii() or not text.isdecimal() or len(text) > 9:
-        raise Refusal("there is no column of that name; it is named by its place, a whole number from 0.", status=404)
+    if not text.isascii() or not text.isdecimal():
+        raise Refusal("a column is named by its place, a whole number from 0.", status=404)
+    if len(text) > 9:  # more than any table has
+        raise Refusal(f"there is no column {text[:20]}.", status=404)
     return int(text)
 
 
@@ -218,10 +232,8 @@ def _tradeoff(study: Study, refiner: Refiner, given: Mapping[str, Any]) -> dict[
     if choice.action != "hide" or wrong:
         said = wrong[0] if wrong else {"field": "action", "message": "this column is not hidden."}
         raise Refusal(said["message"], field=said["field"], column=place)
-    secret, prior, tolerance, known, shape = (getattr(choice, name) for name in TEXTS)
-    return refiner.answer(
-        (secret, prior, tolerance, known, shape), asked or choice.max_risk or options.joint_risk or DEFAULT_RISK
-    )
+    texts = tuple(str(getattr(choice, name)) for name in TEXTS)
+    return refiner.answer(texts, asked or choice.max_risk or options.joint_risk or DEFAULT_RISK)
 
 
 def _jobs(app: FastAPI, study: Study) -> None:
@@ -274,15 +286,44 @@ def _results(app: FastAPI, study: Study) -> None:
     async def ledger() -> Response:
         return _answer(await _done(ledger_view, study.ledger, study.dataset))
 
+    tickets: dict[str, tuple[str, Path, str]] = {}
+
     @app.get("/api/download/{what}")
     async def download(what: str) -> Response:
-        with study.lock:
-            path, name = Files(study).named(what)
-            needed = study.plan if what in ("plan", "specification") else study.release
-            there = path.is_file() and (study.audit if what == "audit" else needed) is not None
-        if not there:
-            raise Refusal(f"there is no {what} yet.", status=404)
-        # ASCII alone in the plain form, everything in the encoded one; no name can end the header
-        encoded = quote(name.encode("utf-8", "replace"), safe="")
-        disposition = f"attachment; filename=\"statveil-{what}\"; filename*=UTF-8''{encoded}"
-        return FileResponse(path, media_type="application/octet-stream", headers={"content-disposition": disposition})
+        return _attached(what, *_there(study, what))
+
+    @app.post("/api/download/{what}")
+    async def ticket(what: str) -> Response:
+        """An address for one download that the browser makes itself: a page would have to hold the whole file."""
+        made = new_token()
+        tickets[made] = (what, *_there(study, what))
+        for old in list(tickets)[:-_TICKETS]:
+            del tickets[old]
+        return _answer({"address": f"/download/{made}"})
+
+    @app.get("/download/{made}")
+    async def by_ticket(made: str) -> Response:
+        found = tickets.pop(made, None)
+        if found is None:
+            raise Refusal("this address was for one download; go back and press the button again.", status=404)
+        return _attached(*found)
+
+
+def _there(study: Study, what: str) -> tuple[Path, str]:
+    """A file to download and its name; refused where it was not made yet."""
+    with study.lock:
+        path, name = Files(study).named(what)
+        needed = study.plan if what in ("plan", "specification") else study.release
+        there = path.is_file() and (study.audit if what == "audit" else needed) is not None
+    if not there:
+        raise Refusal(f"there is no {what} yet.", status=404)
+    return path, name
+
+
+def _attached(what: str, path: Path, name: str) -> Response:
+    if not path.is_file():
+        raise Refusal(f"there is no {what} any more.", status=404)
+    # ASCII alone in the plain form, everything in the encoded one; no name can end the header
+    encoded = quote(name.encode("utf-8", "replace"), safe="")
+    disposition = f"attachment; filename=\"statveil-{what}\"; filename*=UTF-8''{encoded}"
+    return FileResponse(path, media_type="application/octet-stream", headers={"content-disposition": disposition})

@@ -15,12 +15,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from statveil.errors import StatveilError
 from statveil.studio.assembling import Options, Standing, stand, strip
 from statveil.studio.choice import Choice, risk
 from statveil.studio.inside import Opened, open_inside
 from statveil.studio.jobs import Job
 from statveil.studio.refusal import Refusal
 from statveil.studio.table import OpenTable, look_at, suffix_of
+from statveil.tables.verification import check_accepted
 
 __all__ = ["Study"]
 
@@ -163,16 +165,29 @@ class Study:
             except Refusal as refusal:
                 refusal.column = index
                 raise
+            if "accept" in given:
+                self._check_accepted(index, made.accept)
             if made.action == "hide" and self.choices[index].action != "hide":
                 made = replace(
                     made,
-                    secret=made.secret or "mean",
+                    secret=made.secret or ("mean" if self._numeric(index) else ""),
                     max_risk=DEFAULT_RISK
                     if made.max_risk is None and self.options.joint_risk is None
                     else made.max_risk,
                 )
             self.choices[index] = made
             self._changed()
+
+    def _check_accepted(self, index: int, names: tuple[str, ...]) -> None:
+        try:
+            check_accepted(names)
+        except StatveilError as error:
+            raise Refusal(str(error), status=422, field="accept", column=index) from None
+
+    def _numeric(self, place: int) -> bool:
+        assert self.table is not None
+        looked = {} if self.looked is None else self.looked[place]
+        return bool(looked.get("numeric", self.table.numeric[place]))
 
     def change_options(self, given: Mapping[str, Any]) -> None:
         """What is chosen for the whole table."""
@@ -345,7 +360,7 @@ class Study:
             "index": place,
             "name": self.table.names[place],
             "type": looked.get("type", self.table.types[place]),
-            "numeric": looked.get("numeric", self.table.numeric[place]),
+            "numeric": self._numeric(place),
             "words": looked.get("words", []),
             "telling": looked.get("telling", []),
             "proposal": looked.get("proposal"),

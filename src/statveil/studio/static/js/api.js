@@ -65,14 +65,10 @@ export function upload(path, file, progress, signal) {
   });
 }
 
-/** Saves an answer as a file, under the name that the server gives it. */
+/** Lets the browser save a file, under the name that the server gives it: however large it is, this page never holds it. */
 export async function download(path) {
-  const answer = await ask("GET", path);
-  const named = /filename\*=UTF-8''([^;]+)/i.exec(answer.headers.get("Content-Disposition") ?? "");
-  const address = URL.createObjectURL(await answer.blob());
   const link = document.createElement("a");
-  link.href = address;
-  link.download = named ? decodeURIComponent(named[1]) : path.split("/").pop();
+  link.href = (await send("POST", path, {})).address;
+  link.download = "";
   link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }

@@ -17,6 +17,7 @@ export function comparison(name, found) {
     h(
       "div",
       { class: "pictures" },
+      found.shares?.length > 0 && figure("Share of each label", dumbbells(`Shares of ${name}`, found.shares.map((one) => [one.label, one.before, one.after]))),
       found.histogram && figure("How values are spread", histogram(name, found.histogram)),
       found.quantiles && figure("Quantiles, before and after", quantiles(name, found.quantiles)),
       ...(found.group_means ?? []).map((one) => figure(`Means by ${one.by}`, dumbbells(`Means of ${name} by ${one.by}`, one.groups.map((group) => [group.label, group.before, group.after])))),

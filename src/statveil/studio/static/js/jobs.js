@@ -9,9 +9,10 @@ import { change, current, refresh, subscribe } from "./state.js";
 const watched = new Map();
 const listeners = new Set();
 
-const STEP_OF = {
+/** Where on the page a field stands. */
+export const STEP_OF = {
   ...Object.fromEntries(["action", "expression", "linked_to", "factor", "path", "upload"].map((name) => [name, ["#table", "Go to the column"]])),
-  ...Object.fromEntries(["secret", "prior", "tolerance", "known", "shape"].map((name) => [name, ["#secret", "Go to the field"]])),
+  ...Object.fromEntries(["secret", "prior", "tolerance", "known", "shape", "labels", "also", "also_prior", "also_tolerance", "group", "digits", "accept"].map((name) => [name, ["#secret", "Go to the field"]])),
   ...Object.fromEntries(["max_risk", "joint_risk"].map((name) => [name, ["#tradeoff", "Go to the limit"]])),
 };
 

@@ -62,9 +62,11 @@ function releaseBox(study, busy) {
   if (!study.plan) {
     return h("div", { class: "empty" }, h("p", {}, "There is no frozen plan yet."), h("a", { class: "button", href: "#tradeoff" }, "Go to the trade-off"));
   }
+  const forced = study.columns.filter((one) => one.choice?.action === "hide" && one.choice.accept?.length > 0).map((one) => `${one.choice.accept.join(", ")} (${one.name})`);
   return [
     study.replanned && h("p", { class: "warned" }, "Planning was repeated after the data had been seen; the card will say so."),
     study.release && h("div", { class: "panel public" }, h("p", { class: "public-mark" }, "Released"), paragraphs(study.release.words)),
+    forced.length > 0 && h("p", { class: "warned" }, `${study.release ? "Released" : "To be released"} in spite of ${forced.join("; ")}. The stated risk does not count this, and the card names it.`),
     !busy &&
       h(
         "div",

@@ -35,7 +35,7 @@ export function secretStep() {
       );
     }
     renew(frozen, Boolean(study.plan), () => study.plan && frozenNote());
-    for (const column of columns) panels.get(column.index).update(column, Boolean(study.plan));
+    for (const column of columns) panels.get(column.index).update(column, Boolean(study.plan), study);
   };
   return { element, update };
 }

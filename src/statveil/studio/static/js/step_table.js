@@ -201,6 +201,8 @@ function tableFacts(table) {
   return h("dl", { class: "facts" }, facts.map(([label, value]) => h("div", {}, h("dt", {}, label), h("dd", {}, value))));
 }
 
+const isNumber = (cell) => Boolean(cell) && Number.isFinite(Number(cell));
+
 async function showPreview(place) {
   let found;
   try {
@@ -222,8 +224,8 @@ async function showPreview(place) {
         h(
           "table",
           {},
-          h("thead", {}, h("tr", {}, found.names.map((name) => h("th", { scope: "col" }, name === "" ? "(no name)" : name)))),
-          h("tbody", {}, found.rows.map((row) => h("tr", {}, row.map((cell) => h("td", { class: Number.isFinite(Number(cell)) && cell !== "" ? "figure" : null }, cell ?? ""))))),
+          h("thead", {}, h("tr", {}, found.names.map((name, i) => h("th", { scope: "col", class: isNumber(found.rows.find((row) => row[i])?.[i]) ? "figure" : null }, name === "" ? "(no name)" : name)))),
+          h("tbody", {}, found.rows.map((row) => h("tr", {}, row.map((cell) => h("td", { class: isNumber(cell) ? "figure" : null }, cell ?? ""))))),
         ),
       ),
     ),

@@ -38,6 +38,12 @@ export function readTolerance(text) {
   return given.endsWith("%") ? { value: given.slice(0, -1).trim(), share: true } : { value: given, share: given === "" };
 }
 
+const moved = (text, power) => (text.trim() !== "" && Number.isFinite(Number(text)) ? String(Number((Number(text) * 10 ** power).toPrecision(12))) : text);
+
+/** Percentage points as a share, and back; what is no number stays as it was typed. */
+export const hundredth = (text) => moved(text, -2);
+export const hundredfold = (text) => moved(text, 2);
+
 /** The text of a tolerance. */
 export const writeTolerance = ({ value, share }) => (value.trim() === "" ? "" : `${value.trim()}${share ? "%" : ""}`);
 

@@ -1,7 +1,7 @@
 // Risk against change: what is possible, what our mechanisms reach, and where one stands.
 
 import { bottom, left, path, picture, scale } from "./chart.js";
-import { s } from "./dom.js";
+import { replace, s } from "./dom.js";
 import { percent, shown } from "./numbers.js";
 
 const HEIGHT = 320;
@@ -16,14 +16,14 @@ export function tradeoffChart() {
 
   function draw(svg, width) {
     if (!answer) return;
-    const { points, here, without, unit } = answer;
+    const { points, here, without, unit, others = [] } = answer;
     const curves = ["limit", "interval", "comb"].map((name) => [name, (points[name] ?? []).filter(([a, b]) => Number.isFinite(a) && Number.isFinite(b))]);
     const inner = { left: 56, right: width - 16, top: 34, bottom: HEIGHT - 52 };
     const most = Math.min(1, Math.max(0.02, (without?.risk ?? 0) * 2.5, (here?.risk ?? 0) * 1.6));
     const interval = curves[1][1];
     const all = curves.flatMap(([, list]) => list.map(([, change]) => change));
-    const tallest = Math.max(...all, here?.distortion ?? 0, 1e-12);
-    const tall = Math.min(tallest, Math.max((here?.distortion ?? tallest) * 1.7, interval.length ? interval[Math.floor(interval.length / 3)][1] : 0));
+    const tallest = Math.max(...all, 0, here?.distortion ?? 0, 1e-12);
+    const tall = Math.min(tallest * 1.4, Math.max((here?.distortion ?? tallest) * 2, interval.length ? interval[Math.floor(interval.length / 3)][1] : 0));
     const x = scale(0, most, inner.left, inner.right);
     const y = scale(0, tall * 1.05, inner.bottom, inner.top);
     const at = ([risk, change]) => [x(risk), y(change)];
@@ -31,8 +31,14 @@ export function tradeoffChart() {
     const limit = curves[0][1];
     // the limit falls with the risk, so between two of its points the lower one is what is certain
     const bound = limit.flatMap(([risk, change], i) => [[i ? limit[i - 1][0] : 0, change], [risk, change]]);
+    // the table as it is tells the secret every time and changes nothing: mostly far to the right of the chart
+    const asIs = () =>
+      most >= 1
+        ? [s("circle", { class: "as-is", cx: x(1), cy: y(0), r: 6 }), s("text", { class: "chart-note", x: x(1) - 10, y: y(0) - 10, "text-anchor": "end" }, "published as it is")]
+        : s("text", { class: "chart-note", x: inner.right, y: y(0) - 8, "text-anchor": "end" }, "published as it is: 100 % ▸");
     const room = here && inner.right - x(here.risk) > 110; // right above the place, where the curve has fallen
-    svg.replaceChildren(
+    replace(
+      svg,
       s("defs", {}, s("clipPath", { id: clip }, s("rect", { x: inner.left, y: inner.top - 8, width: inner.right - inner.left, height: inner.bottom - inner.top + 8 }))),
       left(y, inner.left, inner.right, "how much the column may change", withUnit),
       bottom(x, inner.bottom, width - 72, "how often the best attacker is right", (value) => `${shown(value * 100, 3)} %`),
@@ -43,9 +49,11 @@ export function tradeoffChart() {
         limit.length > 1 && s("path", { class: "impossible", d: path([[x(0), y(0)], ...bound.map(at), [x(limit.at(-1)[0]), y(0)]]) }),
         limit.length > 1 && s("path", { class: "curve limit", d: path(bound.map(at)) }),
         curves.slice(1).map(([name, list]) => list.length > 1 && s("path", { class: `curve ${name}`, d: path(list.map(at)) })),
+        others.map((one) => one.points.length > 1 && s("path", { class: `curve other ${one.name}`, d: path(one.points.map(at)) })),
         without && s("line", { class: "without", x1: x(without.risk), x2: x(without.risk), y1: inner.top - 8, y2: inner.bottom }),
       ),
       without && x(without.risk) > inner.left + 190 && s("text", { class: "chart-note", x: x(without.risk) - 6, y: inner.top + 4, "text-anchor": "end" }, "a guess without the release"),
+      asIs(),
       here && s("line", { class: "here-line", x1: x(here.risk), x2: x(here.risk), y1: y(here.distortion), y2: inner.bottom }),
       here && s("circle", { class: "here", cx: x(here.risk), cy: y(here.distortion), r: 7 }),
       here && s("text", { class: "here-text", x: room ? x(here.risk) + 10 : inner.right, y: Math.max(inner.top + 10, y(here.distortion) - 16), "text-anchor": room ? "start" : "end" }, "you are here"),

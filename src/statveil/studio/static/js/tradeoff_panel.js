@@ -3,12 +3,16 @@
 import { send } from "./api.js";
 import { legend } from "./chart.js";
 import { h, later, paragraphs, replace, sentence } from "./dom.js";
+import { STEP_OF } from "./jobs.js";
 import { notice } from "./notice.js";
-import { percent, shown } from "./numbers.js";
+import { percent } from "./numbers.js";
 import { change } from "./state.js";
 import { binsPicture, tradeoffChart } from "./tradeoff_chart.js";
 
 const HIGHEST = 0.95;
+
+// the curves of other methods come with the finer answer
+const beside = ({ complete, others, other_words: [first, ...rest] }) => [complete === false && !others.length && !first.startsWith("Not drawn") ? "One random move of all rows is being worked out." : first, ...rest];
 
 /** A panel that is made once and told of every new state of its column. */
 export function tradeoffPanel(index) {
@@ -18,12 +22,12 @@ export function tradeoffPanel(index) {
   const bins = binsPicture();
   const words = h("div", { class: "says", "aria-live": "polite" });
   const wrong = h("div", { class: "wrong", id: id("risk-wrong"), "aria-live": "polite" });
-  const others = h("div", {});
   const value = h("output", { for: id("risk"), class: "risk-value" });
   const slider = h("input", { type: "range", id: id("risk"), min: 0, max: 1000, step: 1, "aria-describedby": `${id("ends")} ${id("risk-wrong")}` });
   const share = h("button", { type: "button", class: "quiet", id: id("share") }, "Share the limit of all columns instead");
   const keys = h("div", {});
   const drawn = h("div", { class: "chart-block" }, chart.element, keys);
+  const binsBlock = h("div", { class: "block" }, h("h3", {}, "Bins"), h("p", { class: "help" }, "All tables whose statistic lies in the same bin come out with the same statistic."), bins.element);
   const element = h(
     "section",
     { class: "panel", "aria-labelledby": id("tradeoff") },
@@ -39,8 +43,7 @@ export function tradeoffPanel(index) {
     ),
     words,
     drawn,
-    h("div", { class: "block" }, h("h3", {}, "Bins"), h("p", { class: "help" }, "All tables whose statistic lies in the same bin come out with the same statistic."), bins.element),
-    others,
+    binsBlock,
   );
 
   let column = null;
@@ -60,10 +63,10 @@ export function tradeoffPanel(index) {
       const answer = await send("POST", "/api/tradeoff", { column: index, ...(risk === null ? {} : { max_risk: risk }) });
       if (mine !== asked) return;
       show(answer);
-      if (answer.complete === false && again < 20) finer(risk, again + 1);
+      if (answer.complete === false && again < 300) finer(risk, again + 1);
     } catch (problem) {
       if (mine !== asked) return;
-      replace(wrong, h("p", {}, problem.message), ["secret", "prior", "tolerance", "known", "shape"].includes(problem.field) && h("a", { href: "#secret" }, "Go to the secret"));
+      replace(wrong, h("p", {}, problem.message), STEP_OF[problem.field]?.[0] === "#secret" && h("a", { href: "#secret" }, "Go to the secret"));
       drawn.hidden = true;
       replace(words);
       bins.update([], null);
@@ -83,33 +86,16 @@ export function tradeoffPanel(index) {
         points.comb?.length > 1 && ["comb", "comb: bins that are no neighbours"],
         (points.limit?.length > 1 || answer.without) && ["impossible", "no method gets here"],
         answer.without && ["without", "a guess without the release"],
+        ...(answer.others ?? []).map((one) => [`other ${one.name}`, one.words]),
       ),
+      h("div", { class: "beside" }, h("h3", {}, "Other methods"), paragraphs(beside(answer), { class: "help" })),
     );
+    binsBlock.hidden = !(answer.bins?.length > 1);
     bins.update(answer.bins, answer.range);
     if (answer.without) lowest = Math.min(0.9, Math.max(0.001, answer.without.risk));
     if (!held) place(column.choice?.max_risk ?? answer.here?.max_risk ?? study.options?.joint_risk ?? 0.2);
-    const text = paragraphs(answer.here?.words);
-    const guess = answer.without?.words;
-    replace(words, text, paragraphs(guess));
-    replace(
-      others,
-      answer.alternatives?.length > 0 &&
-        h(
-          "details",
-          { class: "block deep" },
-          h("summary", {}, "What else one could do"),
-          h(
-            "div",
-            { class: "scroll", tabindex: "0", role: "region", "aria-label": "Other ways" },
-            h(
-              "table",
-              {},
-              h("thead", {}, h("tr", {}, ["way", "risk", "change"].map((head, i) => h("th", { scope: "col", class: i > 0 ? "figure" : null }, head)), h("th", { scope: "col" }, "what it means"))),
-              h("tbody", {}, answer.alternatives.map((one) => h("tr", {}, h("th", { scope: "row" }, one.name), h("td", { class: "figure" }, percent(one.risk)), h("td", { class: "figure" }, one.distortion === null ? "" : `${shown(one.distortion, 3)} ${answer.unit ?? ""}`), h("td", { class: "prose" }, one.words ?? "")))),
-            ),
-          ),
-        ),
-    );
+    const text = answer.here ? paragraphs(answer.here.words) : !answer.problem && h("p", { class: "help" }, "The plan is being worked out; this takes some seconds.");
+    replace(words, text, !answer.here && paragraphs(answer.without?.words)); // a plan says it itself
   };
   const place = (risk) => {
     slider.value = toPlace(Math.min(HIGHEST, Math.max(lowest, risk)));
