@@ -492,5 +492,5 @@ def test_numbers_at_the_ends_of_what_a_float_holds_are_looked_at_without_overflo
     with pytest.raises(sv.StructureError, match="far"):
         sv.release(planned(f"{hide}[columns.far]\nkeep = true\n"), frame.with_columns(far=pl.Series(hidden * 1e305)))
     if end > 1:
-        with pytest.raises(sv.ColumnError, match="1e\\+100"):
+        with pytest.raises(sv.TableError, match="far"):
             sv.release(planned(f'{hide}[columns.far]\nlink = "wage"\n'), frame)

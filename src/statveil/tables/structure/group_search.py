@@ -346,16 +346,14 @@ def order_of(column: pl.Series) -> NDArray[np.float64]:
 def _in_reach(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The numbers in a unit in which no search overflows: a power of two, which leaves every relation as it is.
 
-    A few that are larger beyond measure, as a mark for a missing value may be, end at a limit.
+    A few that are larger beyond measure, as a mark for a missing value may be, end at a limit, and a few that are as
+    small are 0.
     """
     size = np.abs(values)
-    largest = float(np.max(size, where=np.isfinite(size), initial=0.0))
-    if _LEAST_SIZE <= largest <= _MOST_SIZE:
-        return values
     known = size[np.isfinite(size) & (size > 0)]
-    if not len(known):
+    if not len(known) or (_LEAST_SIZE <= known.max() <= _MOST_SIZE and known.min() >= _LEAST_SIZE**2):
         return values
-    exponent = int(np.median(np.frexp(known)[1]))
     with np.errstate(under="ignore", over="ignore"):
-        scaled = np.ldexp(values, -exponent)
+        scaled = np.ldexp(values, -int(np.median(np.frexp(known)[1])))
+    scaled[np.abs(scaled) < _LEAST_SIZE] = 0.0
     return np.where(np.isfinite(values), np.clip(scaled, -_MOST_SIZE, _MOST_SIZE), values)
