@@ -21,13 +21,18 @@ class Page:
         self._watch(self.tab)
 
     def _watch(self, tab: Any) -> None:
-        tab.on("dialog", lambda dialog: (self.troubles.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        tab.on("dialog", self._dismiss)
         tab.on("pageerror", lambda error: self.troubles.append(str(error)))
         # what is refused by the server is an "error" to the browser's console; what a policy refuses is one to us
-        tab.on(
-            "console",
-            lambda said: said.type == "error" and "status of 4" not in said.text and self.troubles.append(said.text),
-        )
+        tab.on("console", self._hear)
+
+    def _dismiss(self, dialog: Any) -> None:
+        self.troubles.append(f"dialog {dialog.message}")
+        dialog.dismiss()
+
+    def _hear(self, said: Any) -> None:
+        if said.type == "error" and "status of 4" not in said.text:
+            self.troubles.append(said.text)
 
     def go(self) -> None:
         self.tab.goto(self.address)
@@ -105,7 +110,7 @@ class Page:
     def download(self, name: str, folder: Path) -> Path:
         with self.tab.expect_download() as awaited:
             self.tab.click(f"#download-{name}")
-        target = folder / awaited.value.suggested_filename
+        target: Path = folder / awaited.value.suggested_filename
         awaited.value.save_as(target)
         return target
 
