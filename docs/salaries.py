@@ -1,16 +1,18 @@
 """The table of the tutorial, docs/salaries.csv: 400 made-up people of a made-up company.
 
-Salaries follow a skewed spread around a level that depends a little on the department and on the years of service; they are
-paid in tens. Run it from anywhere; it writes the same bytes every time.
+Salaries follow a skewed spread around a level that depends a little on the department and the years of service; they
+are paid in tens. Run it from anywhere; it writes the same bytes every time.
 """
 
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 
 import numpy as np
 
+TABLE = Path(__file__).with_suffix(".csv")
 ROWS = 400
 DEPARTMENTS = {"engineering": 1.15, "sales": 1.05, "operations": 0.95, "support": 0.85}
 OFFICES = ("Lisbon", "Krakow", "Graz")
@@ -30,14 +32,15 @@ def rows() -> list[dict[str, object]]:
     return [dict(zip(names, values, strict=True)) for values in sorted(people)]
 
 
-def main() -> None:
-    """Write the table beside this script."""
+def text() -> str:
+    """The table as CSV."""
     table = rows()
-    with Path(__file__).with_suffix(".csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(table[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(table)
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(table[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(table)
+    return out.getvalue()
 
 
 if __name__ == "__main__":
-    main()
+    TABLE.write_text(text(), encoding="utf-8", newline="")
