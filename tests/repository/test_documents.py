@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import statveil as sv
-from docs.salaries import TABLE, text
+from docs.energy import TABLE, text
 from statveil.modes import MODES
 
 ROOT = Path(__file__).parents[2]
