@@ -206,5 +206,6 @@ def _shell(command: str) -> tuple[int, str]:
 
 def _agree(wanted: str, printed: str, where: str) -> None:
     got = "\n".join(line.rstrip() for line in printed.strip("\n").splitlines())
-    same = doctest.OutputChecker().check_output(f"{wanted.strip()}\n", f"{got}\n", doctest.ELLIPSIS)
+    said = wanted.strip("\n")
+    same = doctest.OutputChecker().check_output(f"{said}\n", f"{got}\n", doctest.ELLIPSIS)
     assert same, f"{where}\n--- the page says\n{wanted}\n--- it prints\n{got}"

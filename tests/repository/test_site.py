@@ -1,4 +1,4 @@
-"""The built site (`make docs` runs this): nothing is loaded from elsewhere, every link leads somewhere, it opens from disk."""
+"""The built site (`make docs` runs this): it loads nothing from elsewhere, links lead somewhere, it opens from disk."""
 
 from __future__ import annotations
 
