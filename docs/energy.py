@@ -1,7 +1,7 @@
 """The table of the tutorial, docs/energy.csv: 400 made-up runs of a made-up plant.
 
-The energy of a run follows a skewed spread around a level that depends on the line and a little on the temperature outside;
-meters show tenths of a kilowatt-hour. Run it from anywhere: it writes the same bytes every time.
+The energy of a run follows a skewed spread around a level that depends on the line and a little on the temperature
+outside; meters show tenths of a kilowatt-hour. Run it from anywhere: it writes the same bytes every time.
 """
 
 from __future__ import annotations

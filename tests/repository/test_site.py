@@ -105,10 +105,10 @@ def test_it_opens_from_disk_without_asking_anyone_and_its_search_finds():
         page.on("pageerror", lambda error: broken.append(str(error)))
         page.goto((SITE / "reference" / "errors.html").as_uri())
         page.click("input.md-search__input")
-        page.keyboard.type("tutorial", delay=30)
-        found = page.locator(".md-search-result__link").first
-        found.wait_for(timeout=20_000)
-        assert "/tutorial.html" in found.get_attribute("href")
+        page.keyboard.type("kilowatt", delay=30)
+        page.locator(".md-search-result__link").first.wait_for(timeout=20_000)
+        found = [link.get_attribute("href") for link in page.locator(".md-search-result__link").all()]
+        assert any("/tutorial.html" in address for address in found)
     assert asked
     assert not [address for address in asked if not address.startswith(("file:", "data:"))]
     assert not broken
