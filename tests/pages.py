@@ -179,6 +179,8 @@ def _statveil(command: str) -> tuple[int, str]:
     out = io.StringIO()
     with (
         mock.patch.object(sys, "argv", shlex.split(command, comments=True)),
+        mock.patch.dict(os.environ, COLUMNS="80"),  # help is laid out for it
+        mock.patch("click.core._detect_program_name", return_value="statveil"),  # else what started the tests
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(out),
     ):

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import statveil as sv
+from docs.commands import PAGE
+from docs.commands import text as commands
 from docs.energy import TABLE, text
 from statveil.modes import MODES
 
@@ -52,3 +54,7 @@ def test_every_page_has_its_place_in_the_site():
 
 def test_the_table_of_the_tutorial_is_the_one_that_its_script_makes():
     assert TABLE.read_text(encoding="utf-8") == text()
+
+
+def test_the_reference_has_the_help_of_every_command():
+    assert PAGE.read_text(encoding="utf-8") == commands(), "run 'python docs/commands.py'"
