@@ -34,7 +34,7 @@ def text() -> str:
     """The page."""
     parts = [TOP]
     for path in paths(statveil):
-        said = CliRunner().invoke(statveil, [*path, "--help"], prog_name="statveil", terminal_width=80).output
+        said = CliRunner().invoke(statveil, [*path, "--help"], prog_name="statveil", terminal_width=78).output
         lines = "\n".join(line.rstrip() for line in said.rstrip().splitlines())
         words = " ".join(path)
         parts.append(f"## {words}\n\n```console\n$ statveil {words} --help\n{lines}\n```\n")
