@@ -199,7 +199,80 @@ def row_before(rng: Rng) -> dict[str, Any]:
     return {"x": x, "last": np.roll(x, 1)}
 
 
+def poor(rng: Rng, rows: int, regions: int = 12) -> dict[str, Any]:
+    """A flag for a limit that goes by region."""
+    region = rng.integers(0, regions, rows)
+    x, line = rng.lognormal(3.0, 0.5, rows), rng.uniform(9, 45, regions)
+    return {"x": x, "region": [f"r{i}" for i in region], "poor": x < line[region]}
+
+
+def bands(rng: Rng) -> dict[str, Any]:
+    """Three classes by limits that go by year and sex."""
+    year, sex = rng.integers(0, 6, 2000), rng.integers(0, 2, 2000)
+    x, low = rng.lognormal(3.0, 0.5, 2000), 12.0 + 1.5 * year + 4 * sex
+    band = np.array(["a", "b", "c"])[(x >= low).astype(int) + (x >= 1.6 * low)]
+    return {"x": x, "year": year, "sex": np.array(["f", "m"])[sex], "band": band}
+
+
+def overweight(rng: Rng) -> dict[str, Any]:
+    height = rng.normal(1.7, 0.1, 1500)
+    x = rng.normal(24, 4, 1500) * height**2
+    return {"x": x, "height": height, "overweight": x / height**2 >= 25}
+
+
+def more_than_before(rng: Rng) -> dict[str, Any]:
+    x = rng.lognormal(3.0, 0.5, 1500)
+    return {"x": x, "up": x > 1.1 * np.concatenate((x[:1], x[:-1]))}
+
+
+def counts_by_limit(rng: Rng) -> dict[str, Any]:
+    region, x = rng.integers(0, 8, 3000), rng.poisson(15, 3000).astype(float)
+    return {"x": x, "region": [f"r{i}" for i in region], "many": x >= np.array([9, 11, 12, 14, 16, 18, 20, 23])[region]}
+
+
+def counts_by_group(rng: Rng) -> dict[str, Any]:
+    team, x = rng.permutation(np.repeat(np.arange(100), 30)), rng.poisson(15, 3000).astype(float)
+    share = np.bincount(team, weights=x >= 18) / 30
+    return {"x": x, "team": [f"t{i}" for i in team], "busy": share[team]}
+
+
+def jittered_counts(rng: Rng) -> dict[str, Any]:
+    x = gamma_counts(rng, 3000)
+    return {"x": x, "so far": np.cumsum(x > 100)}
+
+
+def by_group(made: Callable[[Any], float], groups: int = 60, rows: int = 1800) -> Callable[[Rng], dict[str, Any]]:
+    """What a function says of the rows of each group, beside every one of them."""
+
+    def table(rng: Rng) -> dict[str, Any]:
+        team = np.concatenate((np.arange(groups), np.arange(groups), rng.integers(0, groups, rows - 2 * groups)))
+        x = rng.lognormal(3.0, 0.4, rows) * rng.lognormal(0, 0.3, groups)[team]
+        told = np.array([made(x[team == i]) for i in range(groups)])
+        return {"x": x, "team": [f"t{i}" for i in team], "told": told[team]}
+
+    return table
+
+
+def windows(made: Callable[[Any], Any], width: int) -> Callable[[Rng, Any], dict[str, Any]]:
+    """A number of the last rows."""
+
+    def columns(rng: Rng, x: Any) -> dict[str, Any]:
+        rolled = made(np.lib.stride_tricks.sliding_window_view(x, width))
+        return {"rolled": np.concatenate((np.full(width - 1, np.nan), rolled))}
+
+    return columns
+
+
+def large_orders(rng: Rng, x: Any) -> dict[str, Any]:
+    who = rng.integers(0, len(x) // 12, len(x))
+    so_far = np.zeros(len(x))
+    for i in range(len(x) // 12):
+        so_far[who == i] = np.cumsum(x[who == i] > 25)
+    return {"who": [f"c{i}" for i in who], "so far": so_far}
+
+
 LINKS = ("links",)
+LIMITS, NUMBERS, RUNNING = ("limits",), ("group-numbers",), ("running",)
 ORDER, GROUPS, KINDS = ("neighbours",), ("grouped",), ("pattern", "lattice-shift", "lattice-scale", "periodic", "atoms")
 
 BROKEN: tuple[Case, ...] = (
@@ -338,6 +411,54 @@ BROKEN: tuple[Case, ...] = (
          table=beside(lambda rng, x: {"code": [b64encode(np.float64(v).tobytes()).decode() for v in x]}), why="bytes"),
     Case(name="the length of a text", problem=location(5, 60, 0.5), attackers=("copies", "auxiliary"),
          table=beside(lambda rng, x: {"bar": ["#" * round(4 * v) for v in x]}), why="a copy in other words"),
+    # D: limits that another column says, numbers of groups, counts along the rows
+    Case(name="poor by region", problem=location(5, 60, 0.5), risk=0.2, attackers=LIMITS,
+         table=lambda rng: poor(rng, 1200), why="a limit by label"),
+    Case(name="poor by region, scaled", problem=location(5, 60, 0.5, minimum=0), risk=0.2, attackers=LIMITS,
+         table=lambda rng: poor(rng, 1500, 40), why="a limit by label"),
+    Case(name="bands by year and sex", problem=location(5, 60, 0.5), risk=0.2, attackers=LIMITS, table=bands,
+         why="limits by two labels"),
+    Case(name="overweight", problem=location(40, 100, 0.5), risk=0.2, attackers=LIMITS, table=overweight,
+         why="a limit along a curve"),
+    Case(name="overweight, scaled", problem=location(40, 100, 0.5, minimum=0), risk=0.2, attackers=LIMITS,
+         table=overweight, why="a limit along a curve"),
+    Case(name="a tenth more than before", problem=location(5, 60, 0.5), risk=0.2, attackers=LIMITS,
+         table=more_than_before, why="a limit by the row before"),
+    Case(name="late rates", problem=location(5, 60, 0.5), risk=0.2, attackers=NUMBERS,
+         table=by_group(lambda x: round(float(np.mean(x > 25)), 3)), why="the share of a group above a limit"),
+    Case(name="late cases, scaled", problem=location(5, 60, 0.5, minimum=0), risk=0.2, attackers=NUMBERS,
+         table=by_group(lambda x: float(np.sum(x > 25))), why="the number of a group above a limit"),
+    Case(name="medians of groups", problem=location(5, 60, 0.5), risk=0.2, attackers=(*NUMBERS, "copies", "links"),
+         table=by_group(lambda x: float(np.median(x))), why="a quantile of a group"),
+    Case(name="averages of groups", problem=location(5, 60, 0.5), risk=0.2, attackers=NUMBERS,
+         table=by_group(lambda x: float(np.mean(x))), why="the average of a group"),
+    Case(name="deviations of groups", problem=location(5, 60, 0.5, minimum=0), risk=0.2, attackers=NUMBERS,
+         table=by_group(lambda x: float(np.std(x, ddof=1))), why="a spread of a group"),
+    Case(name="variation of groups", problem=location(5, 60, 0.5), risk=0.2, attackers=NUMBERS,
+         table=by_group(lambda x: float(np.std(x) / np.mean(x))), why="deviation over mean"),
+    Case(name="Gini by group", problem=location(5, 60, 0.5), risk=0.2, attackers=NUMBERS,
+         table=by_group(lambda x: float(np.abs(x[:, None] - x).mean() / x.mean() / 2)), why="a Gini coefficient"),
+    Case(name="groups with a large one", problem=location(5, 60, 0.5), risk=0.2, attackers=NUMBERS,
+         table=by_group(lambda x: float(np.max(x) > 60), 120, 2400), why="any row above a limit"),
+    Case(name="exceedances so far", problem=location(5, 60, 0.5), risk=0.2, attackers=RUNNING,
+         table=beside(lambda rng, x: {"so far": np.cumsum(x > 30)}), why="a running count"),
+    Case(name="exceedances of a week, scaled", problem=location(5, 60, 0.5, minimum=0), risk=0.2, attackers=RUNNING,
+         table=beside(windows(lambda rows: (rows > 25).sum(axis=1), 7), 1500), why="a rolling count"),
+    Case(name="large orders of a customer", problem=location(5, 60, 0.5), risk=0.2, attackers=RUNNING,
+         table=beside(large_orders, 1500), why="a running count by group"),
+    Case(name="the largest of five rows", problem=location(5, 60, 0.5), risk=0.2, attackers=RUNNING,
+         table=beside(windows(lambda rows: rows.max(axis=1), 5), 1500), why="a rolling maximum"),
+    Case(name="a rolling median, scaled", problem=location(5, 60, 0.5, minimum=0), risk=0.2,
+         attackers=(*RUNNING, "links"),
+         table=beside(windows(lambda rows: np.median(rows, axis=1), 9), 1500), why="a rolling median"),
+    Case(name="a rolling deviation, scaled", problem=location(5, 60, 0.5, minimum=0), risk=0.2, attackers=RUNNING,
+         table=beside(windows(lambda rows: rows.std(axis=1), 14), 1500), why="a rolling deviation"),
+    Case(name="unit, many by region", problem=POISSON, risk=0.2, attackers=LIMITS, table=counts_by_limit,
+         why="a limit by label beside counts"),
+    Case(name="unit, busy teams", problem=POISSON, risk=0.2, attackers=NUMBERS, table=counts_by_group,
+         why="the share of a group above a limit"),
+    Case(name="jitter, exceedances so far", problem=COUNTS, risk=0.2, attackers=RUNNING, table=jittered_counts,
+         why="a running count"),
 )  # fmt: skip
 
 

@@ -47,6 +47,11 @@ QUICK_BROKEN = (
     "a rolling average",
     "shares of a group",
     "hexadecimal",
+    "poor by region",
+    "overweight, scaled",
+    "late rates",
+    "exceedances so far",
+    "the largest of five rows",
 )
 QUICK_SOUND = (
     "scale of lognormal rows",

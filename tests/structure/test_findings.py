@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import ndtri
 from scipy.stats import geom, nbinom, poisson
 
+from statveil.tables.structure.atom_search import _far_out
 from statveil.tables.structure.findings import Sampler, find_misfit, find_structure
 
 
@@ -306,3 +308,59 @@ def test_counts_of_another_family_are_reported():
     assert [(one.name, one.values) for one in find_misfit(peak * 1.0, model)] == [("atoms", (5.0,))]
     assert find_misfit(rng.poisson(5, 500) - 1.0, model)[0].name == "misfit"
     assert find_misfit(rng.poisson(5, 500) + 0.5, model)[0].name == "misfit"
+
+
+# --- functions of counts and shares, and a few rows far out -----------------------------------------
+FUNCTIONS = {
+    "Freeman-Tukey roots": lambda n: np.sqrt(n) + np.sqrt(n + 1),
+    "half of them": lambda n: 0.5 * (np.sqrt(n) + np.sqrt(n + 1)),
+    "Anscombe's roots": lambda n: 2 * np.sqrt(n + 0.375),
+    "tangents": lambda n: np.tan(np.radians(0.1 * n)),
+    "angles of shares": lambda n: np.arcsin(np.sqrt(n / 613)),
+    "angles of shares, twice": lambda n: 2 * np.arcsin(np.sqrt(n / 613)),
+    "log-odds of shares": lambda n: np.log(n / (613 - n)),
+    "probits of shares": lambda n: ndtri(n / 613),
+}
+
+
+@pytest.mark.parametrize("rows", [60, 300])
+@pytest.mark.parametrize("kind", FUNCTIONS)
+def test_functions_of_counts_are_found_whatever_the_counts_are_shares_of(kind, rows):
+    rng = np.random.default_rng(rows)
+    counts = rng.choice(np.arange(100.0, 400.0), min(rows, 300), replace=False)
+    assert "transform" in {finding.name for finding in find_structure(FUNCTIONS[kind](counts))}
+    # the same numbers between the counts are no such function
+    assert "transform" not in {
+        finding.name for finding in find_structure(FUNCTIONS[kind](counts + rng.random(len(counts))))
+    }
+
+
+@pytest.mark.parametrize(("rows", "few", "value"), [(100, 3, 999), (300, 3, 999), (300, 3, 0), (1000, 4, 250)])
+def test_a_few_rows_at_one_value_far_from_all_others_are_an_atom(rows, few, value):
+    for seed in range(4):
+        column = np.round(np.random.default_rng(seed).normal(120, 10, rows))
+        column[:few] = value
+        atoms = {finding.name: finding.values for finding in find_structure(column)}.get("atoms", ())
+        assert value in atoms
+        column[:few] += np.arange(few) * 7  # as many rows there, and none equal
+        assert "atoms" not in {finding.name for finding in find_structure(column)}
+
+
+@pytest.mark.parametrize("draw", [
+    lambda rng, n: rng.normal(100, 15, n),
+    lambda rng, n: rng.lognormal(4, 1.5, n),
+    lambda rng, n: 10 * rng.pareto(1.0, n),
+    lambda rng, n: 20 * rng.standard_cauchy(n),
+    lambda rng, n: rng.exponential(30, n),
+    lambda rng, n: np.where(rng.random(n) < 0.03, rng.normal(900, 5, n), rng.normal(100, 15, n)),
+], ids=["normal", "lognormal", "Pareto", "Cauchy", "exponential", "a second hump"])  # fmt: skip
+def test_tails_and_second_humps_are_no_atoms(draw):
+    """Of 200 columns one at most."""
+    rng = np.random.default_rng(4)
+    found = 0
+    for _ in range(200):
+        places, counts = np.unique(np.round(draw(rng, 300)), return_counts=True)
+        found += len(_far_out(places.astype(np.int64), counts, 1)) > 0
+    assert found <= 1
+    ids = np.sort(rng.choice(10_000, 40, replace=False))  # three rows each
+    assert not len(_far_out(ids, np.full(40, 3), 1))

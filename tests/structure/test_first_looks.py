@@ -7,8 +7,12 @@ import pytest
 
 from statveil.tables.structure.apart import FINE, shifted, surely_apart
 from statveil.tables.structure.copy_search import _surely_less
+from statveil.tables.structure.digit_search import significant_bits
 from statveil.tables.structure.distinct import frozen
+from statveil.tables.structure.lattice_search import any_step, short_floats
 from statveil.tables.structure.partner_search import _FACTOR, _left_alone, _left_by
+from statveil.tables.structure.ratio_search import binary_step
+from statveil.tables.structure.sum_search import _recurs, _subtotals
 
 SHIFTS = (0, 1, 2, 3, -1, -2, -3)
 
@@ -86,3 +90,47 @@ def test_sums_of_columns_are_never_ruled_out(seed):
         weights, *_ = np.linalg.lstsq(table, wanted, rcond=None)
         told = 1 - np.sum((wanted - table @ weights) ** 2) / np.sum(wanted**2)
         assert not (told >= 0.99 and _surely_less(table, wanted, 0.99))
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_subtotals_are_never_ruled_out_by_how_large_rows_are(seed):
+    rng = np.random.default_rng([9, seed])
+    rows = [rng.normal(100, 12, 400), rng.normal(0, 50, 400).round(2), rng.lognormal(3, 1, 400)][seed % 3]
+    if seed % 2:  # sums of the rows before, some off by a rounding error
+        parts = int(rng.integers(2, 9))
+        for at in range(parts, 400, parts + 3):
+            rows[at] = rows[at - parts : at].sum() * (1 + rng.choice([0.0, 2.0**-52]))
+    for step, fine in ((0.0, 1e-14), (0.01, 1e-14), (0.0, 2.0**-22)):
+        found = []
+        for parts in range(2, 51):
+            before = np.array([sum(rows[at - parts : at][::-1]) for at in range(parts, 400)])
+            found.append(_recurs(rows, parts, np.abs(rows[parts:] - before), step, fine))
+        assert _subtotals(rows, step, fine) == any(found)
+        assert any(found) or not seed % 2 or (seed % 3 != 1 and step)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_single_value_anywhere_decides_what_a_few_of_them_leave_open(seed):
+    rng = np.random.default_rng([11, seed])
+    short = np.unique(rng.normal(100, 12, 3_000).astype(np.float32).astype(np.float64))
+    quarters = np.unique(np.rint(rng.normal(0, 4_000, 3_000)) / 4)
+    assert short_floats(short)
+    assert binary_step(quarters) == 0.25
+    assert any_step(quarters, 53).step == 0.25
+    at = int(rng.integers(0, len(quarters)))
+    quarters[at] += 1 / 3 / 2**seed
+    short[at % len(short)] += 1e-9
+    assert not short_floats(short)
+    assert binary_step(quarters) is None
+    step = any_step(quarters, 53)
+    assert step is None or step.step < 0.2
+
+
+@pytest.mark.parametrize("long", [0, 5, 12, 13, 40, 400])
+def test_few_bits_are_seen_up_to_one_exception_in_a_hundred_wherever_they_stand(long):
+    rng = np.random.default_rng(long)
+    values = np.unique(rng.lognormal(3.0, 1.0, 4_000).astype(np.float16).astype(np.float64))[:1_000]
+    places = rng.choice(len(values), long, replace=False)
+    values[places] *= 1 + rng.uniform(1e-9, 1e-8, long)
+    # of a thousand, 0.99 (1000 - 1) - 1 have to be short, and at the edge other conditions decide
+    assert significant_bits(values) == (long < 11)

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import statveil as sv
+from statveil.tables.structure.long_groups import LongGroups
 from statveil.tables.structure.telling import Copies, telling_columns
 
 ROWS = 1_000
@@ -172,3 +173,60 @@ def test_the_release_says_which_columns_and_what_to_do():
     with pytest.raises(sv.StructureError, match=r"'region' with 'poor'.*a limit that another column says.*drop them"):
         sv.release(plan, frame, column="x")
     assert len(sv.release(plan, frame.drop("poor"), column="x")) == ROWS
+
+
+# --- tables that are too long to be kept as a whole -----------------------------------------------
+LONG = 70_000
+
+
+def long_table(rng, groups):
+    team = rng.permutation(np.arange(LONG) % groups)
+    x = rng.lognormal(3.0, 0.5, LONG) * rng.lognormal(0, 0.2, groups)[team]
+    size = np.bincount(team)
+    above = np.bincount(team, weights=x > 25)
+    return team, x, {"share": np.round(above / size, 4)[team], "number": above[team], "noise": rng.random(groups)[team]}
+
+
+@pytest.mark.parametrize(("groups", "piece"), [(700, 65_536), (7_000, 5_000)])
+def test_numbers_of_groups_are_named_in_long_tables(groups, piece):
+    rng = np.random.default_rng(groups)
+    team, x, made = long_table(rng, groups)
+    frame = pl.DataFrame({"team": [f"t{i}" for i in team], **made})
+    pieces = ((x[i : i + piece], frame[i : i + piece].to_dict(as_series=True)) for i in range(0, LONG, piece))
+    named = {name for columns in telling_columns(pieces) for name in columns if "team" in columns}
+    assert "share" in named
+    assert "number" in named or groups == 7_000  # of ten rows each: the size of a group says as much
+    assert "noise" not in named
+
+
+def test_of_long_tables_whole_groups_are_kept_and_no_more_than_that():
+    """Whatever is kept of a group are all of its rows, and groups whose rows are too many are given up."""
+    rng = np.random.default_rng(1)
+    team = rng.integers(0, 60_000, 600_000)
+    kept = LongGroups(above=2**15, categories=False)
+    for rows in np.split(np.arange(600_000), 10):
+        kept.add(team[rows].astype(float), {"team": pl.Series(team[rows]), "level": pl.Series(team[rows] % 97)})
+    (groups,) = (one for one in kept._groups if one.name == "team")
+    _, values, levels = groups.rows()
+    assert len(values) <= 2**18
+    assert np.array_equal(levels["level"], values % 97)
+    names, counts = np.unique(values, return_counts=True)
+    assert len(names) >= 16
+    assert np.array_equal(counts, np.bincount(team, minlength=60_000)[names.astype(int)])
+    large = LongGroups(above=2**15, categories=False)
+    for _ in range(10):
+        block = rng.integers(0, 20, 60_000)
+        large.add(rng.random(60_000), {"team": pl.Series(block), "level": pl.Series(block % 7)})
+    assert list(large.found()) == []
+    assert all(one.rows() is None for one in large._groups)
+
+
+def test_shares_of_a_label_by_group_are_named_in_long_tables():
+    rng = np.random.default_rng(2)
+    team, label = rng.integers(0, 500, LONG), rng.integers(0, 3, LONG).astype(float)
+    share = np.round(np.bincount(team, weights=label == 1) / np.bincount(team), 4)[team]
+    copies = Copies(categories=True)
+    copies.add(label, {"team": pl.Series(team), "share": pl.Series(share), "noise": pl.Series(rng.random(500)[team])})
+    (finding,) = copies.found()
+    assert "'team' with 'share'" in finding.says
+    assert "'team' with 'noise'" not in finding.says

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -10,7 +11,7 @@ import pytest
 
 from statveil.tables.blocks import BLOCK
 from statveil.tables.frames import open_frame
-from statveil.tables.sharing import Shared
+from statveil.tables.sharing import Along, Shared
 
 ROWS = 3 * BLOCK + 5
 FRAME = pl.DataFrame({name: np.arange(ROWS) * factor for name, factor in (("a", 1.0), ("b", 2.0), ("c", 3.0))})
@@ -128,3 +129,44 @@ def test_an_error_of_the_reader_comes_out_and_everybody_stops():
         if thread is not threading.current_thread() and thread.daemon:
             thread.join(5)
     assert seen.count("stopped") == 2
+
+
+def test_further_columns_come_along_with_the_first_pass_over_all_in_pieces_of_any_length():
+    ends = [0, 7, BLOCK - 1, BLOCK + 4, 2 * BLOCK + 5, ROWS]
+    passes = []
+    frame = open_frame(FRAME)
+    plain = frame.together
+
+    def together(columns, **options):
+        passes.append(sorted(columns))
+        return plain(columns, **options)
+
+    def beside_some(columns, others):
+        passes.append([*sorted(columns), *others])
+        for low, high in pairwise(ends):
+            part = FRAME[low:high]
+            yield {name: part[name].to_numpy() for name in columns}, {name: part[name] for name in others}
+
+    frame.together, frame.beside_some = together, beside_some
+    seen = []
+    along = Along(others=["c"], add=lambda rows, others: seen.append((rows["a"], others["c"])))
+
+    def twice(reader):
+        return [list(reader.blocks(None)) for _ in range(2)]
+
+    done = Shared(frame, {"a": None, "b": None}, along=along).run({"a": twice, "b": twice})
+    assert passes == [["a", "b", "c"], ["a", "b"]]
+    assert along.done
+    for name, (first, second) in done.items():
+        assert [len(block) for block in first] == [BLOCK, BLOCK, BLOCK, 5]
+        assert all(np.array_equal(one, two) for one, two in zip(first, second, strict=True))
+        assert np.array_equal(np.concatenate(first), FRAME[name].to_numpy())
+    assert np.array_equal(np.concatenate([rows for rows, _ in seen]), FRAME["a"].to_numpy())
+    assert pl.concat([column for _, column in seen]).equals(FRAME["c"])
+
+
+def test_what_comes_along_is_not_done_where_no_pass_goes_over_all_columns():
+    along = Along(others=["c"], add=lambda rows, others: pytest.fail("no rows were to be seen"))
+    table = Shared(open_frame(FRAME), {"a": None, "b": None}, along=along)
+    table.run({"a": lambda reader: len(list(reader.blocks(None))), "b": lambda reader: 0})
+    assert not along.done

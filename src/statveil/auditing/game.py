@@ -15,7 +15,7 @@ from statveil.auditing.moving import can_move, moved_onto
 from statveil.auditing.patterns import PATTERNS, fineness, members
 from statveil.auditing.redraw import arranged, redrawn
 from statveil.auditing.relations import followers
-from statveil.auditing.sampling import Places, grouping, rows_of_trial
+from statveil.auditing.sampling import FEW, MANY, Places, grouping, rows_of_trial, whole_groups
 from statveil.auditing.tables import AuditTable
 from statveil.auditing.view import Companion, Earlier, Knowledge, View
 from statveil.errors import StatveilError, TableError
@@ -105,7 +105,13 @@ class Game:
         # of two hidden columns that hold the same, one plan cannot move without the other
         joint = scene is not None and scene.joint
         self.moves = can_move(plan) and not knowledge.releases and not soft and not joint
-        self._groups = grouping(table.column, {**table.groups, **table.others})
+        others = {**table.groups, **table.others}
+        self._groups = grouping(table.column, others)
+        """Of one value each."""
+        told = whole_groups(knowledge.links, others)
+        self._whole = self._groups if told is None else told
+        """That a trial takes with all their rows."""
+        self._stretches = FEW if any(link.in_order for link in knowledge.links) else MANY
         self._rare = _rare_rows(table.column, knowledge)
         self._follow = followers(
             table.column,
@@ -137,7 +143,14 @@ class Game:
         """A table, released, and its true statistic."""
         last: StatveilError | None = None
         for _ in range(_REDRAWS):
-            rows = rows_of_trial(len(self.table.column), self.size, self.rng, groups=self._groups, rare=self._rare)
+            rows = rows_of_trial(
+                len(self.table.column),
+                self.size,
+                self.rng,
+                groups=self._whole,
+                rare=self._rare,
+                stretches=self._stretches,
+            )
             try:
                 return self._on_moved_plan(rows) if self.moves else self._on_redrawn_column(rows)
             except StatveilError as error:  # the table fell outside the prior: a holder would not release it

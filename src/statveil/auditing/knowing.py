@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
@@ -12,15 +12,20 @@ from statveil.auditing.tables import AuditTable
 from statveil.auditing.view import Knowledge
 from statveil.planning import Plan
 from statveil.problem.structure import Structure
+from statveil.tables.structure.aggregate_search import find_aggregates
+from statveil.tables.structure.alongside import SIZES
 from statveil.tables.structure.bound_search import natural_bounds
 from statveil.tables.structure.findings import find_structure
+from statveil.tables.structure.limit_search import find_limits
 from statveil.tables.structure.link_search import find_links
 from statveil.tables.structure.links import Link
+from statveil.tables.structure.running_search import find_running
 from statveil.tables.structure.ties import Tie
 
 __all__ = ["assumed", "in_words", "links_of"]
 
 _LINKED = 2**15
+_GROUPED = 2**18
 
 
 def links_of(table: AuditTable, ties: Sequence[Tie], rules: Sequence[Threshold]) -> tuple[Link, ...]:
@@ -29,7 +34,28 @@ def links_of(table: AuditTable, ties: Sequence[Tie], rules: Sequence[Threshold])
     rows = slice(None, _LINKED)
     labels = {name: np.nan_to_num(one[rows], nan=MISSING) for name, one in {**table.others, **table.groups}.items()}
     numbers = {name: one[rows] for name, one in table.others.items()}
-    return tuple(find_links(table.column[rows], numbers, labels, known=known))
+    found = find_links(table.column[rows], numbers, labels, known=known)
+    return (*found, *_beside(table, known | {link.columns[0] for link in found}))
+
+
+def _beside(table: AuditTable, told: Collection[str]) -> Iterator[Link]:
+    """Limits that other columns say, numbers of groups, counts along the rows: what a release looks for last."""
+    finite = np.isfinite(table.column)
+    rows = np.flatnonzero(finite)[:_GROUPED]
+    column, known = table.column[rows], frozenset(told)
+    labels = {name: np.nan_to_num(one[rows], nan=MISSING) for name, one in {**table.others, **table.groups}.items()}
+    numbers = {name: one[rows] for name, one in table.others.items() if not name.endswith(SIZES)}
+    some = slice(None, _LINKED)
+    starts = np.arange(len(column)) == 0
+    short = [{name: one[some] for name, one in columns.items()} for columns in (numbers, labels)]
+    free = {name: one[some] for name, one in table.others.items() if name in numbers and name not in known}
+    every = {name: np.nan_to_num(one[some], nan=MISSING) for name, one in {**table.others, **table.groups}.items()}
+    first = np.arange(len(table.column[some])) == 0
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        yield from find_limits(column[some], *short, known=known, breaks=starts[some] if finite.all() else None)
+        yield from find_running(table.column[some], free, every, first)
+        # of a long table as a release does: groups that another column names
+        yield from find_aggregates(column, numbers, labels, known=known, alone=len(column) <= _LINKED)
 
 
 def assumed(plan: Plan, table: AuditTable, given: Structure | None) -> Structure:

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
+from statveil.tables.structure.links import Link
 
-__all__ = ["Places", "grouping", "in_order", "rows_of_trial", "runs"]
+__all__ = ["FEW", "MANY", "Places", "grouping", "in_order", "rows_of_trial", "runs", "whole_groups"]
 
 Places = NDArray[np.int64]
 
-_SEGMENTS = 50  # stretches of the table that each give a block of neighbouring rows
+MANY, FEW = 50, 8
+"""Stretches of the table that each give a block of neighbouring rows: many, or few where their order matters."""
 _ALIKE = 0.95  # share of groups with one value from which on a column groups the rows
 
 
 def rows_of_trial(
-    rows: int, size: int, rng: Generator, *, groups: Places | None = None, rare: Places | None = None
+    rows: int,
+    size: int,
+    rng: Generator,
+    *,
+    groups: Places | None = None,
+    rare: Places | None = None,
+    stretches: int = MANY,
 ) -> Places:
     """Row numbers, in the table's order.
 
@@ -38,7 +46,7 @@ def rows_of_trial(
         taken = chosen[groups]
     else:
         taken = np.zeros(rows, dtype=np.bool_)
-        parts = max(1, min(_SEGMENTS, size))
+        parts = max(1, min(stretches, size))
         edges = np.linspace(0, rows, parts + 1).astype(np.int64)
         lengths = np.diff(np.linspace(0, size, parts + 1).astype(np.int64))
         for start, stop, length in zip(edges[:-1], edges[1:], lengths, strict=True):
@@ -47,6 +55,14 @@ def rows_of_trial(
     if rare is not None:
         taken[rare] = True
     return np.flatnonzero(taken)
+
+
+def whole_groups(links: Iterable[Link], columns: Mapping[str, Array]) -> Places | None:
+    """Numbers of the groups that must be whole for the first link that speaks of groups; ``None`` where none does."""
+    name = next((name for link in links for name in link.groups if name in columns), None)
+    if name is None:
+        return None
+    return np.unique(np.nan_to_num(columns[name], nan=-1e300), return_inverse=True)[1].astype(np.int64)
 
 
 def grouping(column: Array, columns: Mapping[str, Array]) -> Places | None:

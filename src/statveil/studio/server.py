@@ -202,7 +202,7 @@ def _choices(app: FastAPI, study: Study, refiner: Refiner) -> None:
 
 def _index(text: str) -> int:
     if not text.isascii() or not text.isdecimal() or len(text) > 9:
-        raise Refusal("a column is named by its place, a whole number from 0.", status=404)
+        raise Refusal("there is no column of that name; it is named by its place, a whole number from 0.", status=404)
     return int(text)
 
 

@@ -13,7 +13,7 @@ from statveil.errors import ColumnError
 from statveil.specification.expressions import Binary, Call, Column, Expression, Node, Number, Text, Truth, Unary
 from statveil.specification.nodes import ARITHMETIC, COMPARISONS
 from statveil.specification.specification import Specification
-from statveil.tables.blocks import Array
+from statveil.tables.blocks import Array, all_finite
 from statveil.tables.changes import Derived
 from statveil.tables.rounding_digits import rounded
 from statveil.tables.series import ColumnType
@@ -172,7 +172,7 @@ def _read(column: pl.Series) -> Array | pl.Series:
 
 def _finite(values: Any) -> Array:
     """What is no number is missing: after a division by zero, the logarithm of nothing, an overflow."""
-    return np.where(np.isfinite(values), values, np.nan)
+    return values if all_finite(np.asarray(values)) else np.where(np.isfinite(values), values, np.nan)
 
 
 def _value(tree: Node, columns: Mapping[str, Array | pl.Series]) -> Any:
@@ -303,8 +303,8 @@ def _series(name: str, value: Any, kind: str, size: int) -> pl.Series:
     if kind == "text":
         return _texts(value, size).alias(name)
     numbers: Array = np.broadcast_to(np.asarray(value, dtype=np.float64), (size,))
-    missing = pl.Series(np.isnan(numbers))
-    filled = np.where(np.isnan(numbers), 0.0, numbers)
+    gaps = None if all_finite(numbers) else np.isnan(numbers)
+    filled = numbers if gaps is None else np.where(gaps, 0.0, numbers)
     if kind == "integer":
         if size and np.abs(filled).max() > _LARGEST_WHOLE:
             raise ColumnError(f"the derived column {name!r} has whole numbers beyond 2^53; derive it in a larger unit.")
@@ -313,4 +313,4 @@ def _series(name: str, value: Any, kind: str, size: int) -> pl.Series:
         made = pl.Series(name, filled != 0)
     else:
         made = pl.Series(name, filled + 0.0)  # which makes a negative zero a plain one
-    return made.set(missing, None) if bool(missing.any()) else made
+    return made if gaps is None or not gaps.any() else made.set(pl.Series(gaps), None)

@@ -81,8 +81,9 @@ def check_linked(
     return verifier
 
 
-def rest_of(linked: Array, leader: Array) -> Array:
+def rest_of(linked: Array, to: Array, factor: float) -> Array:
     """What a linked column differs by from the multiple that it is of the other; nothing where that is rounding."""
+    leader = factor * to
     rest = linked - leader
     return np.where(np.abs(rest) <= _MULTIPLE * (np.abs(linked) + np.abs(leader)), 0.0, rest)
 

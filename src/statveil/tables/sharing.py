@@ -10,19 +10,21 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 import polars as pl
 
-from statveil.tables.blocks import Array
+from statveil.tables.blocks import Array, in_blocks
 from statveil.tables.changes import Labels
-from statveil.tables.source import Progress, Source
-from statveil.tables.structure.alongside import Seen, TableRows
+from statveil.tables.source import Progress, Rows, Source
+from statveil.tables.structure.alongside import Made, Seen, TableRows
 from statveil.tables.structure.group_search import Beside
 
-__all__ = ["Look", "Reader", "Shared", "each_beside"]
+__all__ = ["Along", "Look", "Reader", "Shared", "each_beside"]
 
 Result = TypeVar("Result")
 Look = Callable[[Mapping[Any, Array], Mapping[str, pl.Series]], Callable[[Any], Mapping[str, pl.Series]]]
@@ -102,7 +104,7 @@ def each_beside(
     *,
     stays: Callable[[str], bool],
     apart: Callable[[str, str], bool],
-    left: Callable[[Mapping[str, Array]], Mapping[str, Array]] = lambda rows: {},
+    left: Callable[[Mapping[str, Array]], Mapping[str, Callable[[], Array]]] = lambda rows: {},
     of_own: Callable[[str, str], bool] = lambda own, name: False,
 ) -> Callable[[], Look]:
     """Look at each shared column beside the others, of which one sample is kept for all of them.
@@ -116,7 +118,7 @@ def each_beside(
     apart : callable
         Whether a shared column, the first, is looked at beside the second.
     left : callable
-        What columns that move together leave as it was, worked out of the rows of shared columns.
+        What columns that move together leave as it was, by name: how to work it out of the rows of shared columns.
     of_own : callable
         Whether a shared column is looked at beside what is left under a name.
     """
@@ -125,10 +127,11 @@ def each_beside(
         table = TableRows()
 
         def beside(rows: Mapping[Any, Array], others: Mapping[str, pl.Series]) -> Callable[[Any], Seen]:
-            stay = {key: one.alias("") for key, one in others.items() if stays(key)}
-            shared = {text(name): _series(values) for name, values in rows.items()}
-            made = {name: _series(one) for name, one in left({text(key): one for key, one in rows.items()}).items()}
-            seen = table.seen({**stay, **shared, **made})
+            stay = {key: partial(one.alias, "") for key, one in others.items() if stays(key)}
+            shared = {text(name): partial(_series, values) for name, values in rows.items()}
+            given = left({text(key): one for key, one in rows.items()})
+            made = {key: partial(_left, one) for key, one in given.items()}
+            seen = table.seen(Made({**stay, **shared, **made}), len(next(iter(rows.values()))))
 
             def of(name: Any) -> Seen:
                 own = text(name)
@@ -142,10 +145,26 @@ def each_beside(
     return look
 
 
+def _left(work_out: Callable[[], Array]) -> pl.Series:
+    return _series(work_out())
+
+
 def _series(values: Array) -> pl.Series:
     """A column of numbers, empty where there is none."""
     column = pl.Series(values)
     return column.fill_nan(None) if np.isnan(values).any() else column
+
+
+@dataclass(kw_only=True, eq=False)
+class Along:
+    """Who sees further columns of all rows while the shared ones are read, so that nobody reads them once more."""
+
+    others: Collection[Any]
+    """The columns, by their names in the table."""
+    add: Callable[[Rows, Mapping[str, pl.Series]], None]
+    """Takes in the next rows of the shared columns and of these."""
+    done: bool = False
+    """Whether it has seen all rows."""
 
 
 class Shared(Generic[Result]):
@@ -159,6 +178,8 @@ class Shared(Generic[Result]):
         The columns that are worked on, each with its labels.
     look : callable
         Makes what does for one pass: which columns are looked at beside one of them.
+    along : Along, optional
+        Sees the rows of the first pass over all of the columns, if there is one.
     progress : callable, optional
         Called with the number of rows of each block.
     """
@@ -169,11 +190,12 @@ class Shared(Generic[Result]):
         columns: Mapping[Any, Labels],
         *,
         look: Callable[[], Look] = lambda: lambda rows, others: lambda name: others,
+        along: Along | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.table, self.columns = table, dict(columns)
         self.stopped = False
-        self._look, self._progress = look, progress
+        self._look, self._along, self._progress = look, along, progress
         self._changed = threading.Condition()
         self._turns = threading.Semaphore(_AT_ONCE)
 
@@ -242,7 +264,7 @@ class Shared(Generic[Result]):
         """One pass, to all who asked for one of its kind."""
         if asked[0].kind == "together":
             wanted = {one.name: self.columns[one.name] for one in asked}
-            for block in self.table.together(wanted, progress=self._progress):
+            for block in self._together(wanted):
                 for one in asked:
                     one.feed(block[one.name])
         else:
@@ -253,3 +275,25 @@ class Shared(Generic[Result]):
                     one.feed((rows[one.name], beside(one.name)))
         for one in asked:
             one.feed(_END)
+
+    def _together(self, wanted: Mapping[Any, Labels]) -> Iterator[Rows]:
+        along = self._along
+        if along is None or along.done or wanted.keys() != self.columns.keys():
+            yield from self.table.together(wanted, progress=self._progress)
+            return
+
+        def pieces() -> Iterator[tuple[Rows, range]]:
+            for rows, others in self.table.beside_some(wanted, along.others):
+                along.add(rows, others)
+                size = len(next(iter(rows.values())))
+                yield rows, range(size)
+                if self._progress:
+                    self._progress(size)
+
+        for block in in_blocks(pieces()):
+            yield {name: _joined([rows[name][at.start : at.stop] for rows, at in block]) for name in wanted}
+        along.done = True
+
+
+def _joined(parts: list[Array]) -> Array:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

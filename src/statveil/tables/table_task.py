@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from statveil.contradictions import refuse_contradictions
@@ -405,7 +406,7 @@ def _published(plan: TablePlan, layout: Layout) -> Callable[[], Look]:
         stays=lambda key: key not in gone,
         apart=lambda own, other: leader[own] != leader[other],
         left=lambda rows: {
-            text: rest_of(rows[name], link.factor * rows[link.to])
+            text: partial(rest_of, rows[name], rows[link.to], link.factor)
             for text, (name, link) in rests.items()
             if name in rows and link.to in rows
         },

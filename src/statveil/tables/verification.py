@@ -331,7 +331,10 @@ def blind_spots(rows: int, mode: Mode) -> tuple[str, ...]:
     if rows < 100:
         says.append("With fewer than 100 rows, favourite values and multiples are seen only if most rows have them.")
     elif rows < 1_000 and (mode.keeps_steps or mode.of_family):
-        says.append("With fewer than 1,000 rows, multiples that are favourites by less than a fifth are not seen.")
+        says.append(
+            "With fewer than 1,000 rows, multiples that are favourites by less than a fifth are not seen, nor are some "
+            "rows that were rounded to any of several usual values (5, 10, 15, 20, 30, 45 or 60 minutes)."
+        )
     if rows < 300 and not mode.of_family:
         says.append(
             "With fewer than 300 rows, values from a public list (a pay scale), or a few that were converted from "
@@ -341,6 +344,8 @@ def blind_spots(rows: int, mode: Mode) -> tuple[str, ...]:
         says.append("With fewer than 1,000 rows, a change of units that was rounded to a coarser step is not seen.")
     if rows < 10_000 and mode.keeps_steps:
         says.append("With fewer than 10,000 rows, places that differ from their neighbours by a tenth are not seen.")
+    if rows < 300:
+        says.append("With fewer than 300 rows, a flag for a limit that differs by many labels is not seen.")
     if mode.continuous and rows < 30:
         says.append("With fewer than 30 rows, a natural bound at the end of the column is not seen.")
     return tuple(says)

@@ -23,7 +23,7 @@ from statveil.tables.groups import read_groups
 from statveil.tables.panels import drawn_by_group, read_panel
 from statveil.tables.preparing import column_labels
 from statveil.tables.series import ColumnType
-from statveil.tables.sharing import Reader, Shared
+from statveil.tables.sharing import Along, Reader, Shared
 from statveil.tables.source import Progress, Rows, Source
 from statveil.tables.table_card import make_table_card
 from statveil.tables.verify_content import Check, content_checks
@@ -73,11 +73,15 @@ def table_checks(table: Source, plan: TablePlan, card: Mapping[str, Any]) -> Ite
     for name in drawn:
         group, own = known.get(str(marked[name])), {**card["columns"][name], "column": name}
         yield from _by_group(table, plan.plans[name], hidden[name], labels[hidden[name]], group, types[name], own)
-    shared: Shared[list[Check]] = Shared(table, labels)
     alone = {own: work(text) for text, own in hidden.items() if text not in drawn}
+    read = {own: labels[own] for own in alone}
+    again = _DerivedAgain(plan, types, known, read)
+    shared: Shared[list[Check]] = Shared(table, read, along=again.along if again.numbers else None)
     for name, checks in shared.run(alone).items():
         yield from (Check(name=one.name, ok=one.ok, says=f"Column {str(name)!r}: {one.says}") for one in checks)
-    if plan.specification.derived:
+    if again.along.done:
+        yield from again.found()
+    elif plan.specification.derived:
         yield from derived_again(table, plan, types, known, next(iter(labels.items())))
 
 
@@ -105,20 +109,58 @@ def table_columns(plan: TablePlan, known: Mapping[str, Any]) -> list[Any]:
 def derived_again(
     table: Source, plan: TablePlan, types: Mapping[str, ColumnType], known: Mapping[str, Any], first: tuple[Any, Labels]
 ) -> Iterator[Check]:
-    """Every derived column against what its expression makes of the others."""
-    kinds = {name: plain_kind(one) for name, one in types.items()}
-    made = derived_columns(plan.specification, kinds, types)
-    different = dict.fromkeys(made, False)
-    needed = {*made, *(name for one in made.values() for name in one.needs)}
-    anchor, labels = first
-    for rows, others in table.beside_some({anchor: labels}, [known[name] for name in types if name in needed]):
-        columns = {name: typed_column(one, kinds[name]) for name, one in others.items() if known[name] != anchor}
-        columns[str(anchor)] = _anchored(rows[anchor], labels, kinds[str(anchor)])
-        for name, one in made.items():
-            different[name] |= not _same(one, columns, columns[name])
-    for name, found in different.items():
-        said = f"Column {name!r} is {'not' if found else ''} what its expression makes of the others."
-        yield Check(name="derived", ok=not found, says=said.replace("  ", " "))
+    """Every derived column against what its expression makes of the others, in a pass of its own."""
+    again = _DerivedAgain(plan, types, known, dict([first]))
+    for rows, others in table.beside_some(again.read, again.along.others):
+        again.add(rows, others)
+    yield from again.found()
+
+
+class _DerivedAgain:
+    """Watches all rows of a table on their way past: whether derived columns are what their expressions make of others.
+
+    ``read`` are the columns that come as numbers, or as numbers of their labels.
+    """
+
+    def __init__(
+        self, plan: TablePlan, types: Mapping[str, ColumnType], known: Mapping[str, Any], read: Mapping[Any, Labels]
+    ) -> None:
+        self.read, self._known = read, known
+        self._kinds = {name: plain_kind(one) for name, one in types.items()}
+        self._made = derived_columns(plan.specification, self._kinds, types)
+        self._different = dict.fromkeys(self._made, False)
+        self._needed = {*self._made, *(name for one in self._made.values() for name in one.needs)}
+        self._error: StatveilError | None = None
+        others = [known[name] for name in types if name in self._needed and known[name] not in read]
+        self.along = Along(others=others, add=self.add)
+
+    @property
+    def numbers(self) -> bool:
+        """Whether there is something to look at, and it is made of numbers: labels are read in their own type."""
+        needed = [labels for own, labels in self.read.items() if str(own) in self._needed]
+        return bool(self._made) and all(labels is None for labels in needed)
+
+    def add(self, rows: Rows, others: Mapping[str, pl.Series]) -> None:
+        """Take in the next rows."""
+        if self._error is not None or all(self._different.values()):
+            return
+        columns = {name: typed_column(one, self._kinds[name]) for name, one in others.items() if name in self._needed}
+        for own, labels in self.read.items():
+            if str(own) in self._needed:
+                columns[str(own)] = _anchored(rows[own], labels, self._kinds[str(own)])
+        try:
+            for name, one in self._made.items():
+                self._different[name] |= not _same(one, columns, columns[name])
+        except StatveilError as error:  # said when it is asked for: what is wrong with a hidden column comes first
+            self._error = error
+
+    def found(self) -> Iterator[Check]:
+        """What was found in all rows."""
+        if self._error is not None:
+            raise self._error
+        for name, found in self._different.items():
+            said = f"Column {name!r} is {'not' if found else ''} what its expression makes of the others."
+            yield Check(name="derived", ok=not found, says=said.replace("  ", " "))
 
 
 def typed_column(column: pl.Series, kind: str) -> pl.Series:
@@ -128,7 +170,7 @@ def typed_column(column: pl.Series, kind: str) -> pl.Series:
 
 def _anchored(values: Any, labels: Labels, kind: str) -> pl.Series:
     if labels is None:
-        return pl.Series(values).fill_nan(None)
+        return pl.Series(values)  # an expression takes NaN for missing
     texts = [None if np.isnan(code) else labels[int(code)] for code in values]
     return typed_column(pl.Series(texts, dtype=pl.String), kind)
 

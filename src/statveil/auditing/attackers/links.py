@@ -14,24 +14,25 @@ from statveil.auditing.inversion import Inversion, inverted, released_statistic
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View
 from statveil.tables.blocks import Array
+from statveil.tables.structure.links import Link
 
-__all__ = ["Links"]
+__all__ = ["Links", "MovedBack"]
 
 _TRIED = 65  # candidates of each of two looks, the second one around the best of the first
+_COUNTED = 4096
 _ROWS = 400  # rows that count as independent evidence, at most: what is known of a link is not known exactly
 
 
-class Links(Attacker):
-    """Undoes the release under every candidate, and asks how well flags, functions, rolling averages and shares fit."""
+class MovedBack(Attacker):
+    """Undoes the release under every candidate, and asks how well the links fit that are known by this one's name."""
 
-    name: ClassVar[str] = "links"
-    doc: ClassVar[str] = (
-        "labels with an edge, partners that turn, averages of the rows around, shares within groups: they fit one place"
-    )
     remedy: ClassVar[str] = "Leave out the columns that were worked out from the hidden one, or work them out anew."
 
     def applies(self, view: View) -> bool:
-        return not view.mode.categories and bool(view.knowledge.links)
+        return not view.mode.categories and bool(self._links(view))
+
+    def _links(self, view: View) -> list[Link]:
+        return [link for link in view.knowledge.links if link.attacker == self.name]
 
     def attack(self, view: View) -> Posterior | None:
         found = inverted(view)
@@ -60,12 +61,33 @@ class Links(Attacker):
         """Log likelihood of a candidate."""
         original = undone(view, found, node)
         rows = min(_ROWS, int(np.count_nonzero(np.isfinite(original))))
-        links = [link for link in view.knowledge.links if all(name in others for name in link.columns)]
+        links = [link for link in self._links(view) if all(name in others for name in link.columns)]
         return -rows * sum(link.misfit(original, others) for link in links)
+
+
+class Links(MovedBack):
+    """Asks how well flags, functions, rolling averages and shares fit."""
+
+    name: ClassVar[str] = "links"
+    doc: ClassVar[str] = (
+        "labels with an edge, partners that turn, averages of the rows around, shares within groups: they fit one place"
+    )
 
 
 def _thinned(nodes: NDArray[np.int64]) -> NDArray[np.int64]:
     return nodes[np.unique(np.linspace(0, len(nodes) - 1, _TRIED // 2).astype(np.int64))]
+
+
+def _quantiles(view: View, ranks: Array, params: Mapping[str, float]) -> Array:
+    """Quantiles of a candidate's distribution; of counts by their distribution function, which takes less time."""
+    believed = originals(view)
+    if not view.plan.problem.family.discrete:
+        return believed.quantile(ranks, params)
+    last = float(np.max(believed.quantile(ranks.max(initial=0.5), params)))
+    if not last <= _COUNTED:
+        return believed.quantile(ranks, params)
+    below = np.asarray(believed.cdf(np.arange(last + 1), params), dtype=np.float64)
+    return np.searchsorted(below, ranks, side="left").astype(np.float64)
 
 
 def undone(view: View, found: Inversion, node: int) -> Array:
@@ -73,13 +95,13 @@ def undone(view: View, found: Inversion, node: int) -> Array:
     column = view.column
     if found.factor is not None and found.offset is not None:
         return np.asarray((column - found.offset[node]) / found.factor[node])
-    if view.mode.of_model:
+    if view.mode.of_model or view.mode.of_family:
         finite = np.flatnonzero(np.isfinite(column))
         ranks = np.empty(len(finite))
         ranks[np.argsort(column[finite], kind="stable")] = (np.arange(len(finite)) + 0.5) / max(len(finite), 1)
         params = {name: float(value[node]) for name, value in found.points.items()}
         original = np.full(len(column), np.nan)
-        original[finite] = originals(view).quantile(ranks, params)
+        original[finite] = _quantiles(view, ranks, params)
         return original
     known = view.plan.problem.known  # units and smoothed shapes keep proportions about the bound
     about = known.minimum if known.minimum is not None else known.maximum if known.maximum is not None else 0.0

@@ -8,13 +8,16 @@ but for rounding, and tells where the column was. Averages and totals are looked
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
 from statveil.tables.structure.distinct import distinct
+from statveil.tables.structure.group_links import FEW, group_link
+from statveil.tables.structure.group_numbers import Grouped, Number, usual_numbers
+from statveil.tables.structure.links import Link
 
 __all__ = ["GroupNumbers", "find_aggregates", "find_shares"]
 
@@ -24,9 +27,8 @@ Codes = NDArray[np.int64]
 _LEAST_GROUPS, _MOST_GROUPS = 5, 256
 _SEVERAL = 0.5  # share of the rows that are in groups of two or more
 _CONSTANT = 0.98  # share of the groups in which a column has one value
+_MOST_LIMITS = 1024  # between two of those that are tried first
 _LIMITS = 64  # limits that are tried: as many quantiles of the column
-_QUANTILES = (0.05, 0.1, 0.2, 0.25, 0.5, 0.75, 0.8, 0.9, 0.95)
-_PLAIN = (1.0, 2.0, 2.5, 5.0)  # steps that points are given for, times powers of ten
 _GLANCED = 0.85  # correlation of ranks, in absolute terms, from which the order is looked at pair by pair
 _LOOKS = np.log(32.0)  # numbers of the groups that differ: most go together
 _CLOSEST = 12  # numbers of the groups that are looked at so
@@ -52,38 +54,34 @@ class GroupNumbers:
     """
 
     def __init__(self, values: Array, code: Codes, *, shares_only: bool = False) -> None:
-        self._size = np.bincount(code)
+        self._groups = Grouped(values, code)
+        self._size = self._groups.size
         self._ranks: Array | None = None
-        order = np.lexsort((values, code))
-        self._x, self._group = values[order], code[order]
-        self._starts = np.concatenate(([0], np.cumsum(self._size)[:-1]))
-        if shares_only:
-            share = self._mean(self._x)
-            self._numbers = np.stack((share, share * self._size))
-            self._by_size = np.array([False, True])
-            return
-        self._limits = np.unique(np.quantile(values, np.linspace(0, 1, _LIMITS + 2)[1:-1]))
-        below = self._below(self._limits)
-        plain, sized = self._plain()
-        above = self._size - below
-        self._numbers = np.vstack((above / self._size, above, plain, sized))
-        self._by_size = np.repeat([False, True, False, True], [len(above), len(above), len(plain), len(sized)])
+        self._limits, self._exact = np.array([0.5]), shares_only
+        if not shares_only:
+            self._limits = np.unique(np.quantile(values, np.linspace(0, 1, _LIMITS + 2)[1:-1]))
+        above = self._size - self._groups.below(self._limits)
+        self._made = _by_limit(self._limits)
+        self._numbers = np.vstack((above / self._size, above))
+        if not shares_only:
+            usual = usual_numbers(self._groups)
+            self._made += usual
+            self._numbers = np.vstack((self._numbers, *(one.of(self._groups) for one in usual)))
 
-    @property
-    def size(self) -> Codes:
-        """The rows of each group."""
-        return self._size
+    def tell(self, level: Array) -> tuple[Number, Array, str] | None:
+        """The number of the groups that a number of each group, NaN where it has none, is made of.
 
-    def tell(self, level: Array) -> bool:
-        """Whether a number of each group, NaN where it has none, is made of the group's values."""
+        With what it is of each group, and ``"log"`` where only logarithms stand on a line.
+        """
         good = np.isfinite(level)
         if np.count_nonzero(good) < _LEAST_GROUPS or not np.ptp(level[good]):
-            return False
+            return None
         z = level[good]
         chance = _log_chance(z)
-        luck = _LUCK_FLAG if len(np.unique(z)) <= 3 else _LUCK  # averages of a country's regions go together anyway
+        few = len(np.unique(z)) <= FEW
+        luck = _LUCK_FLAG if few else _LUCK  # averages of a country's regions go together anyway
         if chance + _LOOKS > luck:
-            return False
+            return None
         by_size = _wrong(z, self._size[good][None, :].astype(np.float64))[0]
         table = self._numbers[:, good]
         if good.all() and self._ranks is None:
@@ -92,99 +90,53 @@ class GroupNumbers:
         best = np.argsort(-near)[:_CLOSEST]
         best = best[near[best] >= _GLANCED * _tied(z)]
         if not len(best):
-            return False
-        table, sized = table[best], self._by_size[best]
-        if hasattr(self, "_limits"):
-            extra, extra_sized = self._between(best, good)
-            table, sized = np.vstack((table, extra)), np.concatenate((sized, extra_sized))
+            return None
+        made = [self._made[i] for i in best]
+        between = self._between(best)
+        above = (self._size - self._groups.below(between))[:, good]
+        table = np.vstack((table[best], above / self._size[good], above))
+        made += _by_limit(between)
+        sized = np.array([one.sized for one in made])
         wrong = _wrong(z, table)
         pairs = _pairs(z)
         # a number of the group that goes with its size says no more than that unless it does much better
         allowed = np.where(sized, np.minimum(_WRONG, _BY_SIZE * by_size / pairs), _WRONG) * pairs
         sure = chance + _LOOKS + wrong * np.log(len(z)) <= luck
         told = (wrong <= allowed) & sure & ~(sized & (by_size == 0))
-        # averages rise with a scale (ability with years of school) by nature, but on no straight line
-        return any(len(np.unique(z)) <= 3 or _straight(z, row) for row in table[told])
+        for i in np.flatnonzero(told)[np.argsort(wrong[told], kind="stable")]:
+            # averages rise with a scale (ability with years of school) by nature, but on no straight line
+            form = "" if few else _straight(z, table[i])
+            if form is not None:
+                full = np.full(len(level), np.nan)
+                full[good] = table[i]
+                return made[i], full, form
+        return None
 
-    def _mean(self, column: Array) -> Array:
-        return np.asarray(np.bincount(self._group, weights=column, minlength=len(self._size)) / self._size)
-
-    def _below(self, limits: Array) -> Array:
-        """How many rows of each group are below or at each limit."""
-        at = np.searchsorted(limits, self._x, side="left")  # the first limit that is not below the value
-        table = np.bincount(
-            self._group * (len(limits) + 1) + at, minlength=len(self._size) * (len(limits) + 1)
-        ).reshape(len(self._size), -1)
-        return np.asarray(np.cumsum(table, axis=1)[:, :-1].T, dtype=np.float64)
-
-    def _between(self, best: Codes, good: NDArray[np.bool_]) -> tuple[Array, NDArray[np.bool_]]:
-        """The shares and numbers above all limits around the best one, if it is a limit that is best."""
+    def _between(self, best: Codes) -> Array:
+        """All limits around the best one, if it is a limit that is best."""
         count = len(self._limits)
         first = next((int(i) for i in best if i < 2 * count), None)
-        if first is None:
-            return np.zeros((0, int(good.sum()))), np.zeros(0, dtype=np.bool_)
-        at = first % count
+        if first is None or self._exact:
+            return np.zeros(0)
+        at, x = first % count, self._groups.x
         low = self._limits[at - 1] if at else -np.inf
         high = self._limits[at + 1] if at + 1 < count else np.inf
-        inside = np.unique(self._x[(self._x >= low) & (self._x <= high)])
-        above = (self._size - self._below(inside))[:, good]
-        return np.vstack((above / self._size[good], above)), np.repeat([False, True], len(inside))
+        inside = np.unique(x[(x >= low) & (x <= high)])
+        return inside[:: len(inside) // _MOST_LIMITS + 1]
 
-    def _plain(self) -> tuple[Array, Array]:
-        """Averages, spreads and places of the groups; and what grows with their size."""
-        x, size = self._x, self._size.astype(np.float64)
-        mean = self._mean(x)
-        off = x - mean[self._group]
-        variance = self._mean(off * off)
-        deviation = self._mean(np.abs(off))
-        ends = self._starts + self._size - 1
-        low, high = x[self._starts], x[ends]
-        quantiles = [self._quantile(q) for q in _QUANTILES]
-        place = np.arange(len(x)) - self._starts[self._group]
-        trimmed = []
-        for cut in (0.05, 0.1, 0.2):
-            trimmed.append(self._trimmed(place, np.floor(cut * size)))
-        trimmed.append(self._trimmed(place, np.minimum(1.0, np.floor((size - 1) / 2))))
-        gini = self._mean((2 * place + 1 - size[self._group]) * x) / size
-        with np.errstate(all="ignore"):
-            sample = np.sqrt(variance * size / np.maximum(size - 1, 1))
-            third, fourth = self._mean(off**3), self._mean(off**4)
-            plain = [mean, np.sqrt(variance), sample, deviation, low, high, high - low, *quantiles, *trimmed, gini]
-            plain += [quantiles[5] - quantiles[3], quantiles[7] - quantiles[1], high - mean, self._mean(x * x)]
-            plain += [third / variance**1.5, fourth / variance**2]
-            if np.all(x > 0):
-                logs = np.log(x)
-                centre = self._mean(logs)
-                spread = np.sqrt(np.maximum(self._mean(logs * logs) - centre**2, 0.0))
-                plain += [np.exp(centre), spread, 1 / self._mean(1 / x), high / low]
-                plain += [np.sqrt(variance) / mean, sample / mean, gini / mean, deviation / mean]
-                plain += [(quantiles[5] - quantiles[3]) / quantiles[4], quantiles[7] / quantiles[1]]
-                plain += [(quantiles[5] - quantiles[3]) / (quantiles[5] + quantiles[3]), quantiles[6] / quantiles[2]]
-        points = [self._mean(np.floor(x / step)) for step in self._steps()]
-        sized = [mean * size, *(one * size for one in points), variance * size, sample / np.sqrt(size)]
-        return _stacked([*plain, *points]), _stacked(sized)
 
-    def _steps(self) -> list[float]:
-        """Round steps of which the column's range holds a few."""
-        width = float(np.ptp(self._x))
-        tens = range(int(np.floor(np.log10(width))) - 2, int(np.ceil(np.log10(width))) + 1)
-        return [s for ten in tens for s in (one * 10.0**ten for one in _PLAIN) if width / 40 <= s <= 2 * width]
-
-    def _quantile(self, share: float) -> Array:
-        at = self._starts + share * (self._size - 1)
-        under = np.floor(at).astype(np.int64)
-        over = np.minimum(under + 1, self._starts + self._size - 1)
-        return np.asarray(self._x[under] + (at - under) * (self._x[over] - self._x[under]))
-
-    def _trimmed(self, place: Codes, cut: Array) -> Array:
-        inside = (place >= cut[self._group]) & (place < (self._size - cut)[self._group])
-        total = np.bincount(self._group, weights=np.where(inside, self._x, 0.0))
-        return np.asarray(total / np.maximum(np.bincount(self._group, weights=inside), 1))
+def _by_limit(limits: Array) -> list[Number]:
+    return [Number(name=name, at=float(at)) for name in ("share above", "rows above") for at in limits]
 
 
 def find_aggregates(
-    values: Array, numbers: Mapping[str, Array], labels: Mapping[str, Keys], *, known: frozenset[str] = frozenset()
-) -> Iterator[tuple[str, ...]]:
+    values: Array,
+    numbers: Mapping[str, Array],
+    labels: Mapping[str, Keys],
+    *,
+    known: frozenset[str] = frozenset(),
+    alone: bool = True,
+) -> Iterator[Link]:
     """Columns that are made of the values of a group, each with the column that says which rows are one.
 
     A column with few values groups the rows by itself, too: equal shares of two groups are that share of both.
@@ -197,20 +149,24 @@ def find_aggregates(
         Other columns as numbers, and as labels.
     known : frozenset of str
         Columns that tell the column in another way, which are not looked at again.
+    alone : bool
+        Whether a column may group the rows by its own values.
     """
     if len(values) < 2 * _LEAST_GROUPS or not np.ptp(values):
         return
-    yield from _found([values], numbers, labels, known, shares_only=False)
+    yield from _found([values], numbers, labels, known, shares_only=False, alone=alone)
 
 
-def find_shares(values: Array, numbers: Mapping[str, Array], labels: Mapping[str, Keys]) -> Iterator[tuple[str, ...]]:
+def find_shares(
+    values: Array, numbers: Mapping[str, Array], labels: Mapping[str, Keys], *, alone: bool = True
+) -> Iterator[Link]:
     """The same for a hidden category: columns that say the share or the number of a label in each group."""
     codes, counts = np.unique(values, return_counts=True)
     frequent = codes[np.argsort(-counts, kind="stable")][:_LABELS]
     if len(codes) < 2:
         return
     flags = [(values == label).astype(np.float64) for label in frequent[: 1 if len(codes) == 2 else _LABELS]]
-    yield from _found(flags, numbers, labels, frozenset(), shares_only=True)
+    yield from _found(flags, numbers, labels, frozenset(), shares_only=True, alone=alone)
 
 
 def _found(
@@ -220,7 +176,8 @@ def _found(
     known: frozenset[str],
     *,
     shares_only: bool,
-) -> Iterator[tuple[str, ...]]:
+    alone: bool,
+) -> Iterator[Link]:
     told: set[str] = set()
     tried = 0
     levels = {name: column for name, column in _levels(numbers, labels).items() if name not in known}
@@ -236,20 +193,32 @@ def _found(
             if here is None:
                 here = [GroupNumbers(one[rows], dense, shares_only=shares_only) for one in hidden]
             tried += 1
-            if any(one.tell(level) for one in here):
+            if (link := _link((group, name), here, level)) is not None:
                 told.add(name)
-                yield group, name
-    for name, column in levels.items():
+                yield link
+    for name, column in levels.items() if alone else ():
         own = None if name in told or name not in numbers else _own_groups(column)
         if own is None or tried >= _PAIRS:
             continue
         tried += 1
         rows, dense = _part(own)
-        groups = (GroupNumbers(one[rows], dense, shares_only=shares_only) for one in hidden)
         level = _constant(column[rows], dense)
-        if level is not None and any(one.tell(level) for one in groups):
+        if level is None:
+            continue
+        groups = (GroupNumbers(one[rows], dense, shares_only=shares_only) for one in hidden)
+        if (link := _link((name,), groups, level)) is not None:
             told.add(name)
-            yield (name,)
+            yield link
+
+
+def _link(columns: tuple[str, ...], hidden: Iterable[GroupNumbers], level: Array) -> Link | None:
+    """Of the hidden columns, the first whose groups have the number that another column says."""
+    found = next((one for one in (groups.tell(level) for groups in hidden) if one is not None), None)
+    if found is None:
+        return None
+    number, made, form = found
+    known = np.isfinite(made)
+    return group_link(columns, number, level[known], made[known], straight=form)
 
 
 def _levels(numbers: Mapping[str, Array], labels: Mapping[str, Keys]) -> dict[str, Array]:
@@ -307,10 +276,6 @@ def _constant(column: Array, code: Codes) -> Array | None:
     return first
 
 
-def _stacked(numbers: list[Array]) -> Array:
-    return np.nan_to_num(np.stack(numbers), nan=0.0, posinf=0.0, neginf=0.0)
-
-
 def _log_chance(level: Array) -> float:
     """That groups in a random order stand as one of their numbers does, up or down; equals in any order."""
     from scipy.special import gammaln
@@ -334,12 +299,14 @@ def _by_rank(level: Array, ranks: Array) -> Array:
     return np.asarray(np.abs(ranks @ one) / np.maximum(sizes, 1e-300))
 
 
-def _straight(level: Array, number: Array) -> bool:
-    """Whether a number of the groups is the other one up to rounding and units, or its logarithm."""
-    forms = [(level, number)]
+def _straight(level: Array, number: Array) -> str | None:
+    """Whether a number of the groups is the other one up to rounding and units: ``""``, or ``"log"`` of both."""
+    forms = {"": (level, number)}
     if np.all(level > 0) and np.all(number > 0):
-        forms.append((np.log(level), np.log(number)))
-    return any(np.ptp(y) > 0 and float(np.corrcoef(x, y)[0, 1]) ** 2 >= _STRAIGHT for x, y in forms)
+        forms["log"] = np.log(level), np.log(number)
+    fits = {form: float(np.corrcoef(x, y)[0, 1]) ** 2 for form, (x, y) in forms.items() if np.ptp(y) > 0}
+    best = max(fits, key=fits.__getitem__, default="")
+    return best if fits.get(best, 0.0) >= _STRAIGHT else None
 
 
 def _tied(level: Array) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,19 +17,34 @@ from statveil.tables.structure.distinct import distinct, frozen
 from statveil.tables.structure.group_search import joined, keys_of, numbers_in, order_of, read_in_full
 from statveil.tables.structure.text_forms import as_text, other_forms
 
-__all__ = ["EMPTY", "LEFT", "SIZES", "Alongside", "Around", "Gathering", "Seen", "TableRows", "opaque", "sizes_of"]
+__all__ = [
+    "EMPTY",
+    "LEFT",
+    "MOST_ROWS",
+    "SIZES",
+    "Alongside",
+    "Around",
+    "Gathering",
+    "Made",
+    "Seen",
+    "TableRows",
+    "opaque",
+    "sizes_of",
+]
 
 _Part = tuple[NDArray[np.int64], Array, dict[str, pl.Series]]
 
-_PIECE, _MOST = 256, 2**15  # rows that stay together, and rows that are kept: half of them at least, if there are
+_PIECE = 256  # rows that stay together
+MOST_ROWS = 2**15
+"""Rows that are kept; half of them at least, if there are."""
 _LABELS = 20
 _MOST_GAPS = 2**17  # rows that are kept where few of them have a value
 EMPTY = "(empty or not)"
+"""Added to a column's name: the label that says where it has no value."""
 LEFT = "(left by a link)"
 """What is called the rest that a linked column leaves beside the one that it moves with."""
 SIZES = "(rows of each)"
 """What is called the number of rows that share a value."""
-"""Added to a column's name: the label that says where it has no value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -177,7 +192,7 @@ class Gathering:
         if self._gaps and self._rows > _MOST_GAPS:  # hardly any row has a value
             self._gaps = False
             self._keep(lambda part: np.isfinite(part[1]))
-        while self._finite > _MOST:
+        while self._finite > MOST_ROWS:
             self._stride *= 2
             self._keep(lambda part: part[0] // _PIECE % self._stride == 0)
 
@@ -260,16 +275,16 @@ class TableRows:
     def __init__(self) -> None:
         self._gathering, self._cells, self._turn = Gathering(), Cells(), threading.Lock()
 
-    def seen(self, columns: Mapping[str, pl.Series]) -> Callable[[str, Collection[str]], Seen]:
+    def seen(self, columns: Mapping[str, pl.Series], rows: int | None = None) -> Callable[[str, Collection[str]], Seen]:
         """The next rows: a function of a column and of those beside it, by their names."""
+        size = len(next(iter(columns.values()))) if rows is None else rows
         kept: list[_Kept] = []
         fed: list[Cells] = []
 
         def keep() -> _Kept:
             with self._turn:
                 if not kept:
-                    rows = len(next(iter(columns.values())))
-                    self._gathering.add(np.zeros(rows), columns)
+                    self._gathering.add(np.zeros(size), columns)
                     kept.append(self._gathering.state())
                 return kept[0]
 
@@ -280,18 +295,52 @@ class TableRows:
                     fed.append(self._cells)
                 return self._cells
 
-        return lambda own, beside: Seen({name: columns[name] for name in beside}, own, keep, feed)
+        return lambda own, beside: Seen(columns, beside, own, keep, feed)
 
 
-class Seen(dict[str, pl.Series]):
+class Made(Mapping[str, pl.Series]):
+    """Columns of some rows, each made when it is asked for first: of most rows of a long table nobody asks."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], pl.Series]]) -> None:
+        self._makers, self._made = makers, dict[str, pl.Series]()
+
+    def __getitem__(self, name: str) -> pl.Series:
+        if name not in self._made:
+            self._made[name] = self._makers[name]()
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
+class Seen(Mapping[str, pl.Series]):
     """The columns beside one, in rows that several columns look at."""
 
     def __init__(
-        self, columns: Mapping[str, pl.Series], own: str, kept: Callable[[], _Kept], cells: Callable[[], Cells]
+        self,
+        columns: Mapping[str, pl.Series],
+        beside: Collection[str],
+        own: str,
+        kept: Callable[[], _Kept],
+        cells: Callable[[], Cells],
     ) -> None:
         """``kept`` and ``cells`` are of all columns up to these rows; only whoever asks for them has them made."""
-        super().__init__(columns)
+        self._columns, self._beside = columns, dict.fromkeys(beside)
         self.own, self.kept, self.cells = own, kept, cells
+
+    def __getitem__(self, name: str) -> pl.Series:
+        if name not in self._beside:
+            raise KeyError(name)
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._beside)
+
+    def __len__(self) -> int:
+        return len(self._beside)
 
 
 def _as_one(numbers: dict[str, Array], name: str, other: Array | None) -> Array:

@@ -23,6 +23,10 @@ LUCK = 0.005
 RATIO = 1.5
 EDGE_RATIO = 2.0
 """At an end of the column only one side predicts, so more is asked."""
+LUCK_FAR = 0.01
+"""The same of a few rows at one end, far from the others."""
+_FEWEST_FAR, _MOST_FAR = 3, 0.1  # rows at the end, and their share at most
+_NEXT, _GAP = 6, 1 / 3  # rows that say what is usual there, and how much of their way has none
 _LOOKS = 400  # sites that are looked at closely, the most frequent first
 
 
@@ -73,13 +77,15 @@ def lattice_atoms(index: Whole, counts: Whole, pattern: int = 1) -> Whole:
     pattern : int
         Common period of the heaps, in steps: a favourite multiple must beat the other favourites as well.
     """
-    found = _stand_out(index, counts)
+    found = np.union1d(_stand_out(index, counts), _far_out(index, counts, pattern))
     if pattern == 1 or len(found) == 0:
         return found
     kept: list[int] = []
     for residue in np.unique(index[found] % pattern):
         same = np.flatnonzero(index % pattern == residue)
-        kept.extend(same[_stand_out(index[same] // pattern, counts[same])].tolist())
+        places = index[same] // pattern
+        kept.extend(same[_stand_out(places, counts[same])].tolist())
+        kept.extend(np.intersect1d(found, same[_far_out(places, counts[same], 1)]).tolist())
     return np.intersect1d(found, np.asarray(kept, dtype=np.int64))
 
 
@@ -114,6 +120,31 @@ def _stand_out(index: Whole, counts: Whole, least: int = 5) -> Whole:
         if sides and _beats(size, ratio, luck if len(sides) == 2 else 1e-4 * luck, sides):
             kept.append(one)
     return np.sort(np.asarray(kept, dtype=np.int64))
+
+
+def _far_out(index: Whole, counts: Whole, pattern: int) -> Whole:
+    """Positions of the first and last value, where a few rows share it far from all others.
+
+    Tails fall, so that a place at the end has no more rows than the places from there to the next few rows have on
+    average: of rows that chance puts there, hardly two come to the first one, and everyone knows values such as 999.
+    """
+    found = []
+    for end, inward in ((0, 1), (len(index) - 1, -1)):
+        more = int(counts[end]) - 1
+        if not _FEWEST_FAR - 1 <= more <= _MOST_FAR * (int(np.sum(counts)) - 1):
+            continue
+        others = np.cumsum(counts[::inward][1:])
+        if not len(others) or others[-1] < 2 * _NEXT:
+            continue
+        last = int(np.searchsorted(others, _NEXT)) + 1
+        gap, reach = (abs(int(index[::inward][at] - index[end])) / pattern for at in (1, last))
+        if gap < max(_GAP * reach, _NEXT):
+            continue  # a second hump, or the steep start of a column
+        if counts[end] < 1.5 * np.median(counts[::inward][1 : 1 + _NEXT]):
+            continue  # all values repeat, as where each id has several rows
+        if more * math.log(_NEXT / reach) - math.lgamma(more + 1) < math.log(LUCK_FAR / 2):
+            found.append(end)
+    return np.asarray(found, dtype=np.int64)
 
 
 def _beats(size: float, ratio: float, luck: float, sides: list[tuple[float, float]]) -> bool:

@@ -28,9 +28,9 @@ class Cells:
 
     def add(self, others: Mapping[str, pl.Series]) -> None:
         """Take in the next rows of the other columns."""
-        for name, column in others.items():
-            if name not in self._many:
-                self._add(name, column)
+        for name in others:
+            if name not in self._many:  # nor is a column made then that nobody else asks for
+                self._add(name, others[name])
 
     def _add(self, name: str, column: pl.Series) -> None:
         held, read = self._held.setdefault(name, set()), self._read.setdefault(name, set())

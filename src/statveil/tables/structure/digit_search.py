@@ -17,6 +17,7 @@ CONFORM = 0.99
 _DECIMALS = frozenset(10.0**power for power in range(16))
 _LUCK = 3.0  # powers of ten of luck that a column of one step everywhere would need
 _FULL = 3  # values of one length that use all digits, at least: else they are exceptions
+_SOME = 16  # every so-many-th value is looked at first
 _MOST_BITS = 17  # of 16-bit floats and the like; longer ones are the floats' own
 _MULTIPLES = (2, 4, 5, 8, 10, 16, 20, 25, 32, 50, 64, 100, 1000)  # of the finer step
 
@@ -65,11 +66,13 @@ def significant_bits(values: Array) -> bool:
     kept = np.abs(values[values != 0])
     if len(kept) < 12:
         return False
-    mantissa, exponent = np.frexp(kept)
-    whole = (mantissa * 2.0**53).astype(np.int64)
-    short = len(whole) - int(np.count_nonzero(whole & (2 ** (53 - _MOST_BITS) - 1)))
-    if short < CONFORM * (len(whole) - 1) - 1:
-        return False  # too many use more bits, as nearly always
+    fewest = CONFORM * (len(kept) - 1) - 1
+    # too many use more bits, as nearly always: a part of the values has as many that do as all may have
+    for some in (kept[::_SOME], kept):
+        mantissa, exponent = np.frexp(some)
+        whole = (mantissa * 2.0**53).astype(np.int64)
+        if len(kept) - int(np.count_nonzero(whole & (2 ** (53 - _MOST_BITS) - 1))) < fewest:
+            return False
     width = 53 - np.log2((whole & -whole).astype(np.float64)).astype(np.int64)
     bits = int(np.quantile(width, CONFORM, method="higher"))
     sizes, often = np.unique(exponent[width == bits], return_counts=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +81,15 @@ class _Place:
     above: float
 
 
+class _Windows(NamedTuple):
+    """Two windows on either side of some cuts: where they begin and end, how many rows they have, which are whole."""
+
+    inner: NDArray[np.int64]
+    ends: tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]
+    counts: list[NDArray[np.int64]]
+    whole: NDArray[np.bool_]
+
+
 class Ranked:
     """A column sorted once, for all labels beside it.
 
@@ -98,6 +108,7 @@ class Ranked:
         # windows begin and end between different values
         self.cuts = np.concatenate(([0], np.flatnonzero(np.diff(self.ranked)) + 1, [self.rows])).astype(np.int64)
         self._clusters = clusters_of(values, labels or {})
+        self._known: dict[int, tuple[NDArray[np.int64], _Windows]] = {}
 
     def edge(self, flag: NDArray[np.bool_], *, labels: int = 1, name: str = "", several: bool = False) -> Edge | None:
         """The sharpest edge of a label, if there is one.
@@ -185,26 +196,28 @@ class Ranked:
 
     def _at_window(self, held: NDArray[np.int64], size: int, wider: float, limit: float) -> list[_Place]:
         """The surest places for windows of about so many rows; then each of them once more, row by row."""
-        inner = self.cuts[(self.cuts >= 1.5 * size) & (self.cuts <= self.rows - 1.5 * size)]
+        if size not in self._known:  # the same for all labels
+            inner = self.cuts[(self.cuts >= 1.5 * size) & (self.cuts <= self.rows - 1.5 * size)]
+            few = inner if len(inner) <= _PLACES else inner[np.linspace(0, len(inner) - 1, _PLACES).astype(np.int64)]
+            self._known[size] = inner, self._windows(few, size)
+        inner, windows = self._known[size]
+        few = windows.inner
         if not len(inner):
             return []
-        few = inner if len(inner) <= _PLACES else inner[np.linspace(0, len(inner) - 1, _PLACES).astype(np.int64)]
         found: list[_Place] = []
-        for place in self._sharpest(few, held, size, wider, limit):
+        for place in self._sharpest(windows, held, wider, limit):
             if len(found) == _CANDIDATES:
                 break
             if any(abs(place.at - other.at) < size // _NEXT for other in found):
                 continue
             if len(few) < len(inner):
                 near = inner[np.abs(inner - place.at) <= 2 * self.rows / _PLACES + 1]
-                place = next(self._sharpest(near, held, size, wider, place.sure), place)
+                place = next(self._sharpest(self._windows(near, size), held, wider, place.sure), place)
             found.append(place)
         return sorted(found, key=lambda place: -place.sure)
 
-    def _sharpest(
-        self, inner: NDArray[np.int64], held: NDArray[np.int64], size: int, wider: float, limit: float
-    ) -> Iterator[_Place]:
-        """Places that stand out by more than the limit, the surest first."""
+    def _windows(self, inner: NDArray[np.int64], size: int) -> _Windows:
+        """The windows of about so many rows beside some cuts."""
         cuts = self.cuts
         lower = cuts[np.searchsorted(cuts, inner - size, side="right") - 1]
         upper = cuts[np.searchsorted(cuts, inner + size, side="left")]
@@ -212,13 +225,19 @@ class Ranked:
         most = cuts[np.minimum(np.searchsorted(cuts, upper + size, side="left"), len(cuts) - 1)]
         ends = ((least, lower), (lower, inner), (inner, upper), (upper, most))
         counts = [two - one for one, two in ends]
-        sums = [held[two] - held[one] for one, two in ends]
-        rates = [hits / np.maximum(rows, 1) for hits, rows in zip(sums, counts, strict=True)]
         # without outer windows nothing tells an edge from a slope
         whole = (counts[0] >= 0.5 * size) & (counts[3] >= 0.5 * size)
         if len(cuts) > _MANY:  # the rows at a bound or a cap are no neighbourhood: many different values are in one
             first, middle, last = (np.searchsorted(cuts, one) for one in (lower, inner, upper))
             whole &= (middle - first >= _DIFFERENT) & (last - middle >= _DIFFERENT)
+        return _Windows(inner=inner, ends=ends, counts=counts, whole=whole)
+
+    def _sharpest(self, windows: _Windows, held: NDArray[np.int64], wider: float, limit: float) -> Iterator[_Place]:
+        """Places that stand out by more than the limit, the surest first."""
+        inner, ends, counts, whole = windows
+        lower, upper = ends[1][0], ends[2][1]
+        sums = [held[two] - held[one] for one, two in ends]
+        rates = [hits / np.maximum(rows, 1) for hits, rows in zip(sums, counts, strict=True)]
         pooled = (sums[1] + sums[2]) / (counts[1] + counts[2])
         error = wider * np.sqrt(np.maximum(pooled * (1 - pooled), 1e-12) * (1 / counts[1] + 1 / counts[2]))
         surest, sharpest = np.full(len(inner), -np.inf), np.zeros(len(inner))
@@ -237,6 +256,8 @@ class Ranked:
             real = whole & follow & (sharp >= _SHARP * jump) & (bent >= _BENT * np.sqrt(5) * error)
             z = np.where(real, sharp / error, -np.inf)
             surest, sharpest = np.maximum(surest, z), np.where(z > surest, sharp, sharpest)
+        if np.all(surest < limit):  # as a rule
+            return
         for i in np.argsort(-surest, kind="stable"):
             if surest[i] < limit:
                 return

@@ -13,7 +13,7 @@ from statveil.tables.structure.atom_search import MOST, continuous_atoms, lattic
 from statveil.tables.structure.digit_search import changing_step, significant_bits, significant_digits
 from statveil.tables.structure.distinct import counted
 from statveil.tables.structure.heap_search import find_heaps
-from statveil.tables.structure.lattice_search import Lattice, find_lattice, ulp
+from statveil.tables.structure.lattice_search import Lattice, find_lattice, short_floats, ulp
 from statveil.tables.structure.misfit_search import find_excess
 from statveil.tables.structure.multiple_search import multiples, of_multiples, spacing
 from statveil.tables.structure.part_search import lattice_of_a_part
@@ -214,8 +214,7 @@ def _waves(lattice: Lattice, rows: Array, periods: tuple[int, ...]) -> tuple[tup
 
 def _bits(values: Array, bits: int) -> int:
     """Significant bits that the values really use: 32-bit floats may be stored as 64-bit ones."""
-    exact = bool(np.max(np.abs(values)) < 3e38) and bool(np.all(values.astype(np.float32) == values))
-    return min(bits, 24) if exact else bits
+    return min(bits, 24) if short_floats(values) else bits
 
 
 def _off_lattice(values: Array, counts: Whole, bits: int) -> tuple[list[Finding], Whole]:

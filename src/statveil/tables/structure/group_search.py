@@ -17,7 +17,7 @@ from statveil.tables.blocks import Array
 from statveil.tables.structure.relation import Keys, alike_in_groups, equal_in_groups, scores_of, told_by_order
 from statveil.tables.structure.text_forms import as_text, leading_bytes
 
-__all__ = ["Beside", "Others", "Told", "joined", "keys_of", "numbers_in", "order_of", "read_in_full"]
+__all__ = ["Beside", "Others", "Told", "joined", "keys_of", "mixed", "numbers_in", "order_of", "read_in_full"]
 
 Beside = Iterator[tuple[Array, Mapping[str, pl.Series]]]
 """A pass over the column together with the same rows of all others, in pieces of any length."""
@@ -72,11 +72,11 @@ class Others:
         finite = np.flatnonzero(np.isfinite(values))
         most = max(_LEAST_KEPT, min(_KEPT, _ALL_COLUMNS // max(len(others), 1)))
         numbers = np.arange(self._rows, self._rows + len(values), dtype=np.uint64) * _GOLDEN
-        rows, known = _mixed(numbers[finite]), values[finite]
+        rows, known = mixed(numbers[finite]), values[finite]
         for name, column in _with_forms(others, categories=self._categories):
             keys = keys_of(column)[finite]
             groups, single = self._columns.setdefault(name, (_Kept(most), _Kept(most)))
-            groups.add(_mixed(keys), keys, known)
+            groups.add(mixed(keys), keys, known)
             single.add(rows, keys, known, column, finite)
         self._rows += len(values)
 
@@ -252,7 +252,7 @@ def joined(parts: list[pl.Series]) -> pl.Series:
         return pl.Series([repr(value) for part in parts for value in part.to_list()])
 
 
-def _mixed(keys: Keys) -> Keys:
+def mixed(keys: Keys) -> Keys:
     """Numbers spread over all 64 bits, whatever pattern they have (the finaliser of splitmix64)."""
     mixed = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -10,14 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
+from statveil.tables.structure.glance import glance
 
-__all__ = ["Lattice", "any_step", "find_lattice", "ulp"]
+__all__ = ["Lattice", "any_step", "find_lattice", "short_floats", "ulp"]
 
 MOST_DECIMALS = 12
 MOST_STEPS = 1e8
 """Steps from the smallest to the largest value up to which a step that is not decimal is looked for."""
 CLOSE = 1e-6
 """How far from the lattice, in steps, a value may lie."""
+_GLANCE = 1024  # neighbours of a first look
 _LUCK = 40.0  # bits of coincidence that a lattice of free step and offset must explain
 
 
@@ -64,9 +66,9 @@ def find_lattice(values: Array, rows: int, bits: int) -> Lattice | None:
     if bits <= 24:
         return _decimal(values, rows, 24) or any_step(values, 24)
     found = _decimal(values, rows, bits) or any_step(values, bits)
-    top = float(np.max(np.abs(values)))
-    if top > 3e38 or bool(np.any(values.astype(np.float32) != values)):
+    if not short_floats(values):
         return found
+    top = float(np.max(np.abs(values)))
     # Continuous 32-bit floats that were stored as 64-bit ones are multiples of the last bit of the smallest of them.
     # That is no step of the column; but whole numbers that 32 bits can hold are taken for what they seem to be.
     if found is not None:
@@ -77,6 +79,18 @@ def find_lattice(values: Array, rows: int, bits: int) -> Lattice | None:
         if found.step >= 1 and found.down == 1 and top <= 2**24:
             return found
     return find_lattice(values, rows, 24)
+
+
+def short_floats(values: Array) -> bool:
+    """Whether all values are 32-bit floats: as a rule a few of them say that they are not.
+
+    >>> short_floats(np.array([0.5, 3.0])), short_floats(np.array([0.5, 0.1]))
+    (True, False)
+    """
+    return all(
+        bool(np.max(np.abs(some)) < 3e38) and bool(np.all(some.astype(np.float32) == some))
+        for some in (values[glance(len(values))], values)
+    )
 
 
 def _decimal(values: Array, rows: int, bits: int) -> Lattice | None:
@@ -126,9 +140,12 @@ def any_step(values: Array, bits: int) -> Lattice | None:
         return None
     fine = float(np.max(ulp(values[[0, -1]], bits)))
     least = max(fine * 2.0 ** _slack(bits), spread / MOST_STEPS)
-    gaps = np.diff(values)
     # Gaps of rounding size join two spellings of one value. Any other gap below the least step rules a lattice out.
     noise = fine * (64 if bits > 24 else 2)
+    middle = np.diff(values[len(values) // 2 : len(values) // 2 + _GLANCE])  # where most values are near to each other
+    if np.any((middle > noise) & (middle < 0.9 * least)):
+        return None
+    gaps = np.diff(values)
     real = gaps > noise
     if not np.any(real) or float(np.min(gaps[real])) < 0.9 * least:
         return None

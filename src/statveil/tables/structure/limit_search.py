@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from statveil.tables.blocks import Array
 from statveil.tables.structure.copy_search import find_changes, ranks_alone
 from statveil.tables.structure.distinct import distinct
-from statveil.tables.structure.links import lagged
+from statveil.tables.structure.limit_links import Curve, CurveLink, Split, limit_link
+from statveil.tables.structure.links import Link, best_cut, lagged
 
 __all__ = ["curve_splits", "find_limits", "group_splits", "splits_of"]
 
@@ -43,8 +44,8 @@ def find_limits(
     *,
     known: frozenset[str] = frozenset(),
     breaks: NDArray[np.bool_] | None = None,
-) -> Iterator[tuple[str, ...]]:
-    """Flags with the columns that say their limit: labels, pairs of labels, numbers, and the row before or after.
+) -> Iterator[Link]:
+    """Links of flags to the columns that say their limit: labels, pairs of labels, numbers, the row before or after.
 
     Parameters
     ----------
@@ -59,43 +60,47 @@ def find_limits(
     """
     if len(values) < 2 * _FEWEST or not np.ptp(values):
         return
-    splits = [(name, flag) for name, keys in labels.items() if name not in known for flag in splits_of(values, keys)]
+    splits = [(name, one) for name, keys in labels.items() if name not in known for one in splits_of(values, keys)]
     splits = splits[:_SPLITS]
     found: set[str] = set()
     for names, code in _groupings(labels, known) if splits else ():
         rows = _some_groups(code)
-        open_ = [(name, flag) for name, flag in splits if name not in found and name not in names]
+        open_ = [(name, split) for name, split in splits if name not in found and name not in names]
         if not open_:
             continue
-        told = group_splits(values[rows], code[rows], [flag[rows] for _, flag in open_])
-        for (name, _), hit in zip(open_, told, strict=True):
+        told = group_splits(values[rows], code[rows], [split.flag[rows] for _, split in open_])
+        for (name, split), hit in zip(open_, told, strict=True):
             if hit and name not in found:
                 found.add(name)
-                yield (*names, name)
+                yield limit_link(values, names, [labels[one] for one in names], name, split)
     look = np.linspace(0, len(values) - 1, min(len(values), _ROWS)).astype(np.int64)
-    for beside, column in _beside(values, numbers, known, breaks) if splits else ():
-        open_ = [(name, flag) for name, flag in splits if name not in found and name != beside]
-        told = curve_splits(values[look], column[look], [flag[look] for _, flag in open_])
-        for (name, _), hit in zip(open_, told, strict=True):
-            if hit and name not in found:
+    for beside, lag, column in _beside(values, numbers, known, breaks) if splits else ():
+        open_ = [(name, split) for name, split in splits if name not in found and name != beside]
+        curves = curve_splits(values[look], column[look], [split.flag[look] for _, split in open_])
+        for (name, split), curve in zip(open_, curves, strict=True):
+            if curve is not None and name not in found:
                 found.add(name)
-                yield (beside, name) if beside else (name,)
+                columns = (beside, name) if beside else (name,)
+                yield CurveLink(columns=columns, split=split, curve=curve, lag=lag)
 
 
-def splits_of(values: Array, keys: Keys) -> list[Flags]:
+def splits_of(values: Array, keys: Keys) -> list[Split]:
     """The ways to part a few labels in two: each from the others, and by the averages of the column.
 
-    >>> [flag.tolist() for flag in splits_of(np.arange(15.0), np.repeat(["a", "b"], [5, 10]))][0][4:6]
+    >>> splits_of(np.arange(15.0), np.repeat(["a", "b"], [5, 10]))[0].flag[4:6].tolist()
     [False, True]
     """
     names, code, counts = distinct(keys)
     if not 2 <= len(names) <= _CLASSES or (len(names) > 2 and np.ptp(counts) <= 1):
         return []  # as many rows each: quarters, which know ranks alone
-    rank = np.argsort(np.argsort(np.bincount(code, weights=values) / counts))[code]
-    flags = [rank > cut for cut in range(len(names) - 1)]
+    rank = np.argsort(np.argsort(np.bincount(code, weights=values) / counts))
+    chosen = [rank > cut for cut in range(len(names) - 1)]
     if len(names) > 3:
-        flags += [rank == one for one in range(1, len(names) - 1)]
-    return [flag for flag in flags if _FEWEST <= np.count_nonzero(flag) <= len(flag) - _FEWEST]
+        chosen += [rank == one for one in range(1, len(names) - 1)]
+    splits = [
+        Split(flag=one[code], names=names, marked=np.flatnonzero(one), other=np.flatnonzero(~one)) for one in chosen
+    ]
+    return [one for one in splits if _FEWEST <= np.count_nonzero(one.flag) <= len(code) - _FEWEST]
 
 
 def group_splits(values: Array, code: NDArray[np.int64], flags: list[Flags]) -> list[bool]:
@@ -143,11 +148,11 @@ def group_splits(values: Array, code: NDArray[np.int64], flags: list[Flags]) -> 
     return told
 
 
-def curve_splits(values: Array, beside: Array, flags: list[Flags]) -> list[bool]:
-    """Whether flags part the rows along a curve over another column: x above p(y), or log x above p(log y)."""
+def curve_splits(values: Array, beside: Array, flags: list[Flags]) -> list[Curve | None]:
+    """The curves over another column along which flags part the rows: x above p(y), or log x above p(log y)."""
     good = np.isfinite(values) & np.isfinite(beside)
     x, y = values[good], beside[good]
-    told = [False] * len(flags)
+    told: list[Curve | None] = [None] * len(flags)
     if np.count_nonzero(good) < 8 * _FEWEST or not np.ptp(y) or not np.ptp(x):
         return told
     forms = [(x, y)]
@@ -156,12 +161,13 @@ def curve_splits(values: Array, beside: Array, flags: list[Flags]) -> list[bool]
     chosen = np.stack([flag[good] for flag in flags], axis=1) if flags else np.zeros((len(x), 0), dtype=np.bool_)
     single = [_errors(x, chosen[:, i]) for i in range(chosen.shape[1])]
     for form in forms:
-        u, v = ((one - one.mean()) / one.std() for one in form)
+        centre, spread = [float(one.mean()) for one in form], [float(one.std()) for one in form]
+        u, v = ((one - middle) / width for one, middle, width in zip(form, centre, spread, strict=True))
         design = np.column_stack((np.ones(len(u)), v, v * v, v**3, u))
-        basis = np.linalg.qr(design)[0]
+        basis, triangle = np.linalg.qr(design)
         for i in range(chosen.shape[1]):
             flag = chosen[:, i]
-            if told[i] or (single[i] - _CURVE) * np.log(_USUAL) > np.log(_LUCK):
+            if told[i] is not None or (single[i] - _CURVE) * np.log(_USUAL) > np.log(_LUCK):
                 continue
             target = basis.T @ flag
             share = flag.mean()
@@ -172,24 +178,49 @@ def curve_splits(values: Array, beside: Array, flags: list[Flags]) -> list[bool]
             chance = (alone - _CURVE) * np.log(_USUAL)
             if chance > np.log(_LUCK) or _errors(basis @ target, flag) > _WORTH * alone + _FEWEST:
                 continue
-            wrong = _parted(basis, flag)
+            wrong, weights = _parted(basis, flag)
             if not _sure(wrong, alone, chance + np.log(len(x)) * wrong) or find_changes(y, flag):
                 continue  # a range of the other column is its own
-            alone = min(alone, _parted(basis[:, :4], flag))
+            alone = min(alone, _parted(basis[:, :4], flag)[0])
             chance = (alone - _CURVE) * np.log(_USUAL)
-            told[i] = _sure(wrong, alone, chance + np.log(len(x)) * wrong)
+            if _sure(wrong, alone, chance + np.log(len(x)) * wrong):
+                plane = _plainest(design, flag, wrong, np.linalg.solve(triangle, weights))
+                cut, rising = best_cut(design @ plane, flag)
+                told[i] = Curve(
+                    logs=form is not forms[0],
+                    centre=(centre[0], centre[1]),
+                    spread=(spread[0], spread[1]),
+                    weights=plane,
+                    cut=cut,
+                    rising=rising,
+                )
     return told
 
 
-def _parted(design: Array, flag: Flags) -> int:
-    """The fewest rows on the wrong side of a plane, as logistic regression finds it."""
+def _plainest(design: Array, flag: Flags, wrong: int, weights: Array) -> Array:
+    """The weights of the curve of the lowest degree that parts the rows as well: nobody knows the bends of another."""
+    for degree in (1, 2):
+        chosen = [*range(degree + 1), design.shape[1] - 1]
+        basis, triangle = np.linalg.qr(design[:, chosen])
+        errors, plane = _parted(basis, flag)
+        if errors <= wrong:
+            weights = np.zeros(design.shape[1])
+            weights[chosen] = np.linalg.solve(triangle, plane)
+            break
+    return weights
+
+
+def _parted(design: Array, flag: Flags) -> tuple[int, Array]:
+    """The fewest rows on the wrong side of a plane, as logistic regression finds it, and the plane."""
     signs = np.where(flag, 1.0, -1.0)
     scaled = design * np.sqrt(len(design))
     weights = np.zeros(design.shape[1])
-    best = len(flag)
+    best, plane = len(flag), weights
     for _ in range(_STEPS):
         score = np.clip(scaled @ weights, -30, 30)
-        best = min(best, _errors(score, flag)) if np.any(weights) else best
+        wrong = _errors(score, flag) if np.any(weights) else len(flag)
+        if wrong < best:
+            best, plane = wrong, weights
         if best == 0:
             break
         chance = 1 / (1 + np.exp(signs * score))
@@ -197,7 +228,7 @@ def _parted(design: Array, flag: Flags) -> int:
         bend = (scaled * (chance * (1 - chance))[:, None]).T @ scaled + 1e-6 * np.eye(len(weights))
         step = np.linalg.solve(bend, slope)
         weights = weights + step * min(1.0, 10.0 / max(float(np.abs(step).max()), 1e-300))
-    return best
+    return best, plane
 
 
 def _errors(score: Array, flag: Flags) -> int:
@@ -256,15 +287,15 @@ def _some_groups(code: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _beside(
     values: Array, numbers: Mapping[str, Array], known: frozenset[str], breaks: NDArray[np.bool_] | None
-) -> Iterator[tuple[str, Array]]:
+) -> Iterator[tuple[str, int, Array]]:
     if breaks is not None and len(breaks) == len(values):
         piece = np.cumsum(breaks).astype(np.float64)
         for lag in (1, -1):
-            yield "", np.where(lagged(piece, lag) == piece, lagged(values, lag), np.nan)
+            yield "", lag, np.where(lagged(piece, lag) == piece, lagged(values, lag), np.nan)
     tried = 0
     for name, column in numbers.items():
         given = column[np.isfinite(column)]
         if name in known or tried >= _NUMBERS or len(given) < 8 * _FEWEST or ranks_alone(given):
             continue
         tried += 1
-        yield name, column
+        yield name, 0, column

@@ -12,10 +12,26 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
 
-__all__ = ["EdgeLink", "FilterLink", "Link", "SameLink", "TurnLink", "WithinLink", "lagged", "within_groups"]
+__all__ = [
+    "EdgeLink",
+    "FilterLink",
+    "Link",
+    "SameLink",
+    "TurnLink",
+    "WithinLink",
+    "best_cut",
+    "codes_among",
+    "lagged",
+    "log_size",
+    "within_groups",
+    "wrong_sides",
+]
+
+_NO_LABEL = -1e300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -24,8 +40,20 @@ class Link(ABC):
 
     says: ClassVar[str]
     """What the others are, in a few words."""
+    attacker: ClassVar[str] = "links"
+    """Who of the audit uses it."""
 
     columns: tuple[str, ...]
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Columns whose groups must be there with all their rows for it to hold; ``()`` if a part of them will do."""
+        return ()
+
+    @property
+    def in_order(self) -> bool:
+        """Whether it is about rows that follow one another."""
+        return False
 
     @abstractmethod
     def misfit(self, original: Array, others: Mapping[str, Array]) -> float:
@@ -74,7 +102,7 @@ class TurnLink(Link):
     heights: Array
 
     def misfit(self, original: Array, others: Mapping[str, Array]) -> float:
-        return _log_size(others[self.columns[0]] - self._there(original))
+        return log_size(others[self.columns[0]] - self._there(original))
 
     def moved(self, before: Array, after: Array, others: Mapping[str, Array]) -> dict[str, Array]:
         change = self._there(after) - self._there(before)
@@ -99,7 +127,7 @@ class FilterLink(Link):
     def misfit(self, original: Array, others: Mapping[str, Array]) -> float:
         column = others[self.columns[0]]
         target = np.concatenate(([np.nan], np.diff(column))) if self.steps else column
-        return _log_size(target - self.start - self._made(original))
+        return log_size(target - self.start - self._made(original))
 
     def moved(self, before: Array, after: Array, others: Mapping[str, Array]) -> dict[str, Array]:
         change = np.nan_to_num(self._made(after) - self._made(before), nan=0.0)
@@ -120,7 +148,7 @@ class WithinLink(Link):
     def misfit(self, original: Array, others: Mapping[str, Array]) -> float:
         with np.errstate(all="ignore"):
             ratio = np.log(np.abs(original / others[self.columns[0]]))
-        return _log_size(within_groups(ratio, others[self.columns[1]]))
+        return log_size(within_groups(ratio, others[self.columns[1]]))
 
     def moved(self, before: Array, after: Array, others: Mapping[str, Array]) -> dict[str, Array]:
         with np.errstate(all="ignore"):
@@ -139,7 +167,7 @@ class SameLink(Link):
         if not len(there) or not len(here):
             return 0.0
         places = np.linspace(0.05, 0.95, 37)
-        return _log_size(np.quantile(here, places) - np.quantile(there, places))
+        return log_size(np.quantile(here, places) - np.quantile(there, places))
 
     def moved(self, before: Array, after: Array, others: Mapping[str, Array]) -> dict[str, Array]:
         column = others[self.columns[0]]
@@ -162,6 +190,45 @@ def lagged(column: Array, lag: int) -> Array:
     return moved
 
 
+def codes_among(names: NDArray[np.generic], column: NDArray[np.generic]) -> NDArray[np.int64]:
+    """Which of some labels, in rising order, each row has; -1 for others. Cells without a label are one too.
+
+    >>> codes_among(np.array([1.0, 3.0]), np.array([3.0, 2.0, 1.0])).tolist()
+    [1, -1, 0]
+    """
+    labels = np.nan_to_num(column, nan=_NO_LABEL) if column.dtype.kind == "f" else column
+    at = np.minimum(np.searchsorted(names, labels), len(names) - 1)
+    return np.where(names[at] == labels, at, -1)
+
+
+def best_cut(score: Array, flag: NDArray[np.bool_]) -> tuple[float, bool]:
+    """The number that parts flagged from other rows with the fewest errors, and whether the flagged ones lie above it.
+
+    >>> best_cut(np.array([1.0, 2.0, 4.0]), np.array([False, False, True]))
+    (3.0, True)
+    """
+    order = np.argsort(score, kind="stable")
+    ranked = score[order]
+    balance = np.cumsum(np.where(flag[order], 1, -1))[:-1]
+    inside = ranked[1:] > ranked[:-1]  # equal values are not parted
+    if not inside.any():
+        return float(ranked[0]), True
+    rows = len(flag)
+    least, most = int(np.argmin(np.where(inside, balance, rows))), int(np.argmax(np.where(inside, balance, -rows)))
+    total = 2 * int(np.count_nonzero(flag)) - len(flag)
+    above = -balance[least] >= balance[most] - total
+    at = least if above else most
+    return 0.5 * float(ranked[at] + ranked[at + 1]), bool(above)
+
+
+def wrong_sides(beyond: NDArray[np.bool_], flag: NDArray[np.bool_]) -> float:
+    """Minus the log likelihood per row where a flag says on which side a row lies, but for one error in a hundred."""
+    return float(np.mean(np.where(beyond == flag, _RIGHT, _WRONG))) if len(flag) else 0.0
+
+
+_RIGHT, _WRONG = -float(np.log(0.99)), -float(np.log(0.01))
+
+
 def within_groups(values: Array, groups: Array) -> Array:
     """Rows less the mean of their group; NaN in groups of one row."""
     _, code = np.unique(groups, return_inverse=True)
@@ -172,7 +239,7 @@ def within_groups(values: Array, groups: Array) -> Array:
         return np.where(rows[code] > 1, values - (sums / rows)[code], np.nan)
 
 
-def _log_size(rest: Array) -> float:
+def log_size(rest: Array) -> float:
     """The log of how large the rest is in the middle: rows that are off for another reason do not count."""
     known = np.abs(rest[np.isfinite(rest)])
     return float(np.log(np.median(known) + 1e-12)) if len(known) else 0.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from statveil.tables.blocks import Array
@@ -24,6 +26,7 @@ _SPACED = ((20_000, 0.015), (300_000, 0.05))
 _TENFOLD = (1.0, 2.5, 5.0, 10.0, 20.0, 2 / 3, 1.5, -1.0, -2.5, -5.0, -10.0, -20.0)
 """Decimal logarithms times these: magnitudes of stars and earthquakes, decibels, absorbances."""
 _NATURAL = (1.0, 10.0, 100.0, 1 / np.log(2), 10 / np.log(2), 12 / np.log(2), -1.0, -1 / np.log(2))
+_FAR = 40.0  # log-odds beyond which a share has no digits
 _POWERS = (2.0, 3.0, 1.5, 4.0, 0.5, 1 / 3, 2 / 3, 0.75, 4 / 3, 0.25, -2.0, -0.5, -1 / 3)
 
 
@@ -44,9 +47,10 @@ def multiples(values: Array, *, close: float = _MULTIPLE_CLOSE, most: int = _PAI
 
 
 def of_multiples(values: Array) -> str | None:
-    """Which logarithms or powers distinct rising values are of multiples of one number, whatever it is; ``None``: none.
+    """Which function distinct rising values are of multiples of one number, whatever it is; ``None``: none.
 
-    A constant before a power, or added to a logarithm, is a factor of the numbers behind it.
+    A constant before a power, or added to a logarithm, is a factor of the numbers behind it. Shares are multiples of
+    one part in as many as were counted.
 
     >>> of_multiples(np.unique(25 - 2.5 * np.log10(np.random.default_rng(1).integers(500, 5000, 200))))
     'logarithms'
@@ -60,7 +64,7 @@ def of_multiples(values: Array) -> str | None:
         tens = ((10.0 ** (values / by), "logarithms") for by in _TENFOLD)
         others = ((np.exp(values / by), "logarithms") for by in _NATURAL)
         powers = ((positive ** (1 / by), "powers or roots") for by in _POWERS)
-        for back, says in (*tens, *others, *powers):
+        for back, says in (*tens, *others, *powers, *_of_shares(values)):
             kept = back[np.isfinite(back) & (back > 1e-290)]
             if len(kept) >= 0.8 * len(values):
                 looked.append((_thinned(_shares(*_pairs(np.unique(kept))), _PAIRS // 4), says))
@@ -75,6 +79,20 @@ def of_multiples(values: Array) -> str | None:
         (says for (shares, says), open_ in zip(looked, worth, strict=True) if open_ and _many(shares, _BACK_CLOSE)),
         None,
     )
+
+
+def _of_shares(values: Array) -> Iterator[tuple[Array, str]]:
+    """What functions of shares come back to: angles, log-odds and probits."""
+    from scipy.special import expit, ndtr
+
+    low, high = float(values[0]), float(values[-1])
+    for times in (1.0, 2.0):
+        if low >= 0 and high <= times * np.pi / 2:
+            yield np.sin(values / times) ** 2, "angles of shares"
+    if low > -_FAR and high < _FAR:
+        # the smaller part, of which more digits are left
+        yield expit(-np.abs(values)), "log-odds of shares"
+        yield ndtr(-np.abs(values)), "probits of shares"
 
 
 def spacing(values: Array) -> tuple[float, float] | None:

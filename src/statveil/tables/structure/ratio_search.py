@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
+from statveil.tables.structure.glance import glance
 
 __all__ = ["binary_step", "denominators", "log_ratios", "ratios"]
 
@@ -30,11 +31,19 @@ def binary_step(values: Array) -> float | None:
     kept = values[values != 0]
     if len(kept) < 4:
         return None
-    mantissa, exponent = np.frexp(kept)
+    for some in (kept[glance(len(kept))], kept):  # what a few values need, all need
+        low, high = _reach_of_bits(some)
+        if high - low > _MOST_BITS:
+            return None
+    return float(2.0**low)
+
+
+def _reach_of_bits(values: Array) -> tuple[int, int]:
+    """The lowest bit that any of some values has, and one more than the highest, as powers of two."""
+    mantissa, exponent = np.frexp(values)
     whole = (mantissa * 2.0**53).astype(np.int64)
     lowest = np.log2((whole & -whole).astype(np.float64)).astype(np.int64) + exponent - 53
-    low, high = int(lowest.min()), int(exponent.max())
-    return float(2.0**low) if high - low <= _MOST_BITS else None
+    return int(lowest.min()), int(exponent.max())
 
 
 def ratios(values: Array) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -68,9 +70,8 @@ class Sampler:
     def _take(self, values: Array, start: int) -> None:
         kept: NDArray[np.uint32] | None
         if self._shift:
-            hashes = _hashes(start, len(values))
-            where = np.flatnonzero(hashes < np.uint32(2**32 >> self._shift))
-            values, kept = values[where], hashes[where]
+            where, kept = _below(start, len(values), self._shift)
+            values = values[where]
         else:
             kept = None
         if not (finite := np.isfinite(values)).all():
@@ -91,6 +92,16 @@ class Sampler:
             below = np.flatnonzero(hashes < limit)
             self._values[i], self._hashes[i] = self._values[i][below], hashes[below]
         self._held = sum(len(values) for values in self._values)
+
+
+@lru_cache(maxsize=16)
+def _below(start: int, rows: int, shift: int) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """Which of some rows are kept, and their hashes: the same for all columns, which come one after another."""
+    hashes = _hashes(start, rows)
+    where = np.flatnonzero(hashes < np.uint32(2**32 >> shift))
+    below = hashes[where]
+    where.flags.writeable = below.flags.writeable = False
+    return where, below
 
 
 def _hashes(start: int, rows: int) -> NDArray[np.uint32]:

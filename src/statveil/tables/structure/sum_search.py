@@ -86,38 +86,55 @@ def _total(rows: Array, step: float, fine: float) -> bool:
 
 def _subtotals(rows: Array, step: float, fine: float) -> bool:
     """Whether more rows are sums of some number of rows before them than miss such a sum by little."""
-    from scipy.special import bdtrc
-
     rows = rows[:_ORDERED]
     again = np.concatenate(([False], np.diff(rows) == 0))
     if np.mean(again) > _RECUR:  # rows of a panel: their sums are multiples of one value
         rows = rows[~again]
     if len(rows) < _LEAST_ROWS:
         return False
+    most, size = min(_MOST_PARTS, len(rows) // 2), np.abs(rows)
+    largest = float(size.max()) * (1 + 1e-9)
+    made = rows[1:-1] + rows[:-2]
+    for parts in range(2, most + 1):
+        rest = np.abs(rows[parts:] - made)
+        # as a rule all sums miss by far more than the sizes of so many rows allow, and nothing else is worked out
+        far = float(rest.min()) > fine * ((parts + 1) * largest) + 1e-6 * step
+        if not far and _recurs(rows, parts, rest, step, fine):
+            return True
+        made = made[1:] + rows[: -parts - 1]
+    return False
+
+
+def _recurs(rows: Array, parts: int, rest: Array, step: float, fine: float) -> bool:
+    """Whether more rows are sums of so many rows before them, which they miss by ``rest``, than miss it by little."""
+    from scipy.special import bdtrc
+
     most = min(_MOST_PARTS, len(rows) // 2)
     wide = max(5.5 * step, _NEAR * float(np.std(rows)))
-    mixed = np.random.default_rng(0).permutation(rows)
-    made, luck = rows[1:-1] + rows[:-2], mixed[1:-1] + mixed[:-2]
     size = np.abs(rows)
-    sizes = size[1:-1] + size[:-2]
-    for parts in range(2, most + 1):
-        rest, chance = np.abs(rows[parts:] - made), np.abs(mixed[parts:] - luck)
-        slack = fine * (sizes + size[parts:]) + 1e-6 * step
-        hits = int(np.count_nonzero(rest <= slack))
-        least = 3 if step or len(rows) > 100 else 2
-        if hits >= least:  # rows that recur with the same rows before them are one piece of evidence
-            missed = np.round(rest / (step or wide), 6)
-            hits, near = (
-                len(np.unique(np.column_stack((rows[parts:], missed))[rest <= far], axis=0)) for far in (slack, wide)
-            )
-        if hits >= least:
-            share = (step or 2 * float(slack.mean())) / (2 * wide)
-            by_chance = int(np.count_nonzero(chance <= slack)) / max(int(np.count_nonzero(chance <= wide)), 10)
-            if float(bdtrc(hits - 1, near, min(max(share, by_chance), 1.0))) * most < _LUCK:
-                return True
-        made, luck = made[1:] + rows[: -parts - 1], luck[1:] + mixed[: -parts - 1]
-        sizes = sizes[1:] + size[: -parts - 1]
-    return False
+    slack = fine * (_sums_before(size, parts) + size[parts:]) + 1e-6 * step
+    hits = int(np.count_nonzero(rest <= slack))
+    least = 3 if step or len(rows) > 100 else 2
+    if hits < least:
+        return False
+    # rows that recur with the same rows before them are one piece of evidence
+    missed = np.round(rest / (step or wide), 6)
+    hits, near = (len(np.unique(np.column_stack((rows[parts:], missed))[rest <= far], axis=0)) for far in (slack, wide))
+    if hits < least:
+        return False
+    mixed = np.random.default_rng(0).permutation(rows)
+    chance = np.abs(mixed[parts:] - _sums_before(mixed, parts))
+    share = (step or 2 * float(slack.mean())) / (2 * wide)
+    by_chance = int(np.count_nonzero(chance <= slack)) / max(int(np.count_nonzero(chance <= wide)), 10)
+    return float(bdtrc(hits - 1, near, min(max(share, by_chance), 1.0))) * most < _LUCK
+
+
+def _sums_before(rows: Array, parts: int) -> Array:
+    """The sum of so many rows before each, added up from the nearest on."""
+    made = rows[1:-1] + rows[:-2]
+    for number in range(2, parts):
+        made = made[1:] + rows[: -number - 1]
+    return made
 
 
 def _opposites(rows: Array, total: float, step: float, fine: float) -> bool:

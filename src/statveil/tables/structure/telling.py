@@ -10,7 +10,7 @@ import polars as pl
 
 from statveil.tables.blocks import Array
 from statveil.tables.structure.aggregate_search import find_aggregates, find_shares
-from statveil.tables.structure.alongside import SIZES, Alongside, Gathering, Seen
+from statveil.tables.structure.alongside import MOST_ROWS, SIZES, Alongside, Gathering, Seen
 from statveil.tables.structure.cell_search import Cells
 from statveil.tables.structure.copy_search import find_changes, find_ties
 from statveil.tables.structure.distinct import distinct
@@ -20,6 +20,8 @@ from statveil.tables.structure.group_search import Beside
 from statveil.tables.structure.lattice_search import find_lattice
 from statveil.tables.structure.limit_search import find_limits
 from statveil.tables.structure.link_search import find_links
+from statveil.tables.structure.links import Link
+from statveil.tables.structure.long_groups import LongGroups
 from statveil.tables.structure.multiple_search import multiples
 from statveil.tables.structure.partner_search import find_partners
 from statveil.tables.structure.period_search import Periods
@@ -56,6 +58,7 @@ class Copies:
     def __init__(self, *, categories: bool = False, values_show: bool = True) -> None:
         self._categories, self._values_show = categories, values_show
         self._cells, self._rows = Cells(), Gathering()
+        self._groups_of_long = LongGroups(above=MOST_ROWS, categories=categories)
         self._columns = 0
         self._names: Collection[str] = ()
 
@@ -69,6 +72,7 @@ class Copies:
         else:
             self._cells.add(others)
         self._rows.add(values, others)
+        self._groups_of_long.add(values, others)
         return True
 
     def found(self, statistics: Collection[float] = ()) -> list[Finding]:
@@ -86,6 +90,8 @@ class Copies:
         searched = _neighbours(sample) if self._categories else chain(map(_said, _told(sample)), _once(sample))
         if not self._categories and self._values_show:
             searched = chain(searched, _indexed(sample))
+        if not sample.whole:
+            searched = chain(searched, (_said(link.columns) for link in self._groups_of_long.found()))
         cells = (name for name in self._cells.holding(statistics) if name in self._names)
         told = list(dict.fromkeys((*searched, *map(repr, cells))))
         found = []
@@ -121,10 +127,13 @@ def find_copies(rows: Beside, *, values_show: bool = True) -> list[Finding]:
 
 def telling_columns(rows: Beside) -> list[tuple[str, ...]]:
     """The other columns that tell the column's values, alone or together."""
-    gathering = Gathering()
+    gathering, long = Gathering(), LongGroups(above=MOST_ROWS, categories=False)
     for values, others in rows:
         gathering.add(values, others)
-    return list(dict.fromkeys(_told(gathering.done())))
+        long.add(values, others)
+    sample = gathering.done()
+    groups = () if sample.whole else (tuple(link.columns) for link in long.found())
+    return list(dict.fromkeys((*_told(sample), *groups)))
 
 
 def _said(columns: tuple[str, ...]) -> str:
@@ -181,13 +190,13 @@ def _told(sample: Alongside) -> Iterator[tuple[str, ...]]:
     plain = {name: _finite(column) for name, column in plain.items()}
     free = {name: _finite(column) for name, column in around.numbers.items() if name in plain and name not in told}
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # numbers near the end of what a float can hold
-        found = [
+        found: list[Link] = [
             *find_limits(sample.values, plain, sample.labels, known=told, breaks=beside),
             *find_running(_finite(around.values), free, around.labels, around.breaks),
         ]
         if sample.whole:  # of a part of the rows, what is said of a group would be wrong
             found += find_aggregates(sample.values, plain, sample.labels, known=told)
-    yield from found
+    yield from (tuple(link.columns) for link in found)
 
 
 def _finite(column: Array) -> Array:
@@ -259,4 +268,4 @@ def _neighbours(sample: Alongside) -> Iterator[str]:
                 yield repr(name.split("\0")[0])
     if sample.whole:
         plain = {name: column for name, column in sample.numbers.items() if not name.endswith(SIZES)}
-        yield from map(_said, find_shares(sample.values, plain, sample.labels))
+        yield from (_said(link.columns) for link in find_shares(sample.values, plain, sample.labels))

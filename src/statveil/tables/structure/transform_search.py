@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
+from statveil.tables.structure.distinct import frozen
 
 __all__ = ["find_transform"]
 
@@ -43,6 +46,11 @@ def _power(base: float, less: float = 0.0) -> tuple[Callable[[Array], Array], Ca
     return lambda x: np.exp2(x * np.log2(base)) - less if base != np.e else np.exp(x) - less, lambda x: log * base**x
 
 
+def _two_roots(x: Array) -> Array:
+    """The number of which x is the root plus the root of one more, whose reciprocal is the one less the other."""
+    return np.where(x >= 1, 0.25 * (x - 1 / x) ** 2, np.nan)
+
+
 def _backs() -> list[_Back]:
     named = [
         ("logarithms", _power(np.e)),
@@ -71,6 +79,13 @@ def _backs() -> list[_Back]:
         _Back(says="log-odds", inverse=lambda x: 1 / (1 + np.exp(-x)), slope=lambda x: 0.25 / np.cosh(x / 2) ** 2),
         _Back(says="inverse hyperbolic sines", inverse=np.sinh, slope=np.cosh),
         _Back(says="angles of shares", inverse=lambda x: np.sin(x) ** 2, slope=lambda x: np.sin(2 * x)),
+        _Back(says="Freeman-Tukey roots", inverse=_two_roots, slope=lambda x: 0.5 * (x - x**-3)),
+        _Back(says="Freeman-Tukey roots", inverse=lambda x: _two_roots(2 * x), slope=lambda x: 2 * x - (2 * x) ** -3),
+        _Back(
+            says="tangents",
+            inverse=lambda x: np.degrees(np.arctan(x)),
+            slope=lambda x: np.degrees(1 / (1 + x * x)),
+        ),
     ]
 
 
@@ -96,7 +111,7 @@ def find_transform(values: Array, error: Array) -> str | None:
     if len(values) < _FEWEST:
         return None
     if len(values) > _LOOKED_AT:
-        chosen = np.random.default_rng(0).permutation(len(values))[:_LOOKED_AT]
+        chosen = _chosen(len(values))
         values, error = values[chosen], error[chosen]
     with np.errstate(all="ignore"):
         for back in _BACKS:
@@ -107,6 +122,12 @@ def find_transform(values: Array, error: Array) -> str | None:
             if any(_round(original / step, doubt / step, back.few) for step in _worth_a_look(original, doubt)):
                 return back.says
     return None
+
+
+@lru_cache(maxsize=4)
+def _chosen(rows: int) -> NDArray[np.int64]:
+    """Which of so many values are looked at: columns of one table have as many, as a rule."""
+    return frozen(np.random.default_rng(0).permutation(rows)[:_LOOKED_AT].copy())
 
 
 def _worth_a_look(original: Array, doubt: Array) -> list[float]:
