@@ -7,7 +7,7 @@ STOREYS := $(sort $(filter-out golden __pycache__,$(patsubst tests/%/,%,$(wildca
 BY_STOREY := $(STOREYS:%=test-%)
 
 .DEFAULT_GOAL := help
-.PHONY: $(BY_STOREY) help demo browser postgres test test-slow test-faults test-oldest test-matrix lint bench fuzz audit-tables audit-power false-alarms telling-columns coverage mechanism-tables docs clean
+.PHONY: $(BY_STOREY) help demo browser postgres test test-slow test-faults test-oldest test-matrix lint bench fuzz audit-tables audit-power false-alarms telling-columns coverage mechanism-tables docs pictures clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -115,7 +115,12 @@ coverage: $(READY)  ## numeric columns of public data sets through inspect, plan
 mechanism-tables: $(READY)  ## interval, comb, optimum and limit side by side, into docs/mechanism_tables.md
 	$(BIN)/python docs/mechanism_tables.py
 
-docs: $(READY)  ## draw the pictures of the documentation anew
+docs: $(READY)  ## the documentation site, into build/site: every link checked, nothing loaded from elsewhere
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python -m pytest -p no:cacheprovider tests/repository/test_site.py
+
+pictures: $(READY)  ## draw the pictures of the documentation anew
 	$(BIN)/python docs/pictures.py
 
 clean:  ## remove everything that the targets made
