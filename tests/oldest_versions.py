@@ -9,12 +9,15 @@ from pathlib import Path
 
 _BOUND = re.compile(r"^([A-Za-z0-9._-]+)>=([0-9][0-9.]*)(?:; python_version >= '3\.([0-9]+)')?$")
 
+_APART = ("docs",)  # what builds the pages of the documentation runs beside no test
+
 
 def constraints(pyproject: str, minor: int = sys.version_info.minor) -> list[str]:
     """One ``name==version`` per dependency on Python 3.``minor``; one without a plain lower bound is an error."""
     project = tomllib.loads(pyproject)["project"]
     bounds: dict[str, list[tuple[int, str]]] = {}
-    for asked in (project["dependencies"], *project["optional-dependencies"].values()):
+    extras = [asked for extra, asked in project["optional-dependencies"].items() if extra not in _APART]
+    for asked in (project["dependencies"], *extras):
         here: dict[str, list[tuple[int, str]]] = {}
         for requirement in asked:
             match = _BOUND.match(requirement)
