@@ -32,6 +32,9 @@ __all__ = ["Stage", "release_file", "release_to"]
 Stage = Callable[[str, int, int | None], None]
 """Called with progress: what is done (reading, writing), rows just done, rows in all where that is known."""
 
+Opened = Callable[[Path], TableFile]
+"""Opens the table of a path."""
+
 
 def release_file(
     plan: Plan,
@@ -47,6 +50,7 @@ def release_file(
     overwrite: bool = False,
     protect: Collection[str | os.PathLike[str]] = (),
     ledger: Bookkeeper | None = None,
+    opened: Opened = open_table,
     progress: Stage = lambda stage, rows, total: None,
 ) -> Release:
     """Write ``target``, the table of ``source`` with one column released, and its card beside it.
@@ -74,6 +78,8 @@ def release_file(
     ledger : Bookkeeper, optional
         Who keeps account of the releases, such as ``sv.Ledger("books.db").keeper(dataset="salaries")``: it refuses what
         would pass a budget before any data is read, and has an entry before the output gets its name.
+    opened : callable, optional
+        Who opens the files, such as :func:`statveil.tables.spark.spark_file.open_spark`.
     progress : callable, optional
         Called with what is done, rows just done, and rows in all where that is known.
     """
@@ -97,6 +103,7 @@ def release_file(
         overwrite=overwrite,
         protect=protect,
         ledger=ledger,
+        opened=opened,
         progress=progress,
     )
 
@@ -110,6 +117,7 @@ def release_to(
     overwrite: bool = False,
     protect: Collection[str | os.PathLike[str]] = (),
     ledger: Bookkeeper | None = None,
+    opened: Opened = open_table,
     progress: Stage = lambda stage, rows, total: None,
 ) -> Release:
     """Write ``target``, the table of ``source`` released as the task says, and its card beside it."""
@@ -117,15 +125,16 @@ def release_to(
     for column, plan in task.plans.items():
         books.admit(plan, column=column, recorded=record is not None)
     place, out = Path(source), Path(target)
-    if names_folder(target) and not place.is_dir():
+    before = fingerprint(place)
+    table = opened(place)
+    as_folder = place.is_dir() or table.as_folder
+    if names_folder(target) and not as_folder:
         raise FileError(
             f"{os.fspath(target)} names a folder, but the input is a file; give the name of a file, without a slash at "
             "its end."
         )
-    before = fingerprint(place)
-    table = open_table(place)
     private = None if record is None else Path(record)
-    _check_paths(place, out, private, [Path(path) for path in protect], books.files)
+    _check_paths(place, out, private, [Path(path) for path in protect], books.files, as_folder)
     try:
         with ExitStack() as held:
             folder = held.enter_context(work_folder(out))
@@ -133,7 +142,7 @@ def release_to(
                 recover(folder, out)
             # before anything is refused: what a killed run left beside the record goes too
             keep = None if private is None else held.enter_context(_kept(private))
-            _check_target(place, out, overwrite)
+            _check_target(out, as_folder, overwrite)
             task.check(table)
             return _release(
                 task,
@@ -145,6 +154,7 @@ def release_to(
                 before=before,
                 overwrite=overwrite,
                 books=books,
+                opened=opened,
                 progress=progress,
             )
     except OSError as error:
@@ -162,6 +172,7 @@ def _release(
     before: Fingerprint,
     overwrite: bool,
     books: Bookkeeper,
+    opened: Opened,
     progress: Stage,
 ) -> Release:
     """The release itself, in a work folder that nobody else uses."""
@@ -184,7 +195,7 @@ def _release(
     kept: set[int | None] = {rows, table.rows} if ready.changes.keep is None else {ready.changes.keep}
     with ThreadPoolExecutor(1) as beside:  # one core hashes while the others read the table back
         digest = beside.submit(hash_file, fresh)
-        _check_written(fresh, task, ready.card(None), kept)
+        _check_written(opened, fresh, task, ready.card(None), kept)
     card = ready.card(digest.result())
     refuse_change(place, before)
     known = private is not None and task.seed is None
@@ -250,10 +261,10 @@ def _kept(record: Path) -> Iterator[Callable[[bytes], None]]:
         yield keep
 
 
-def _check_written(path: Path, task: Task, card: dict[str, Any], rows: set[int | None]) -> None:
+def _check_written(opened: Opened, path: Path, task: Task, card: dict[str, Any], rows: set[int | None]) -> None:
     """Nothing is published that would not pass ``verify``, or has other rows than were read."""
     try:
-        written = open_table(path)
+        written = opened(path)
         wrong = next((check.says for check in task.checks(written, card) if not check.ok), None)
     except StatveilError as error:
         wrong = str(error).replace(f"{path.parent}{os.sep}", "")
@@ -267,7 +278,9 @@ def _check_written(path: Path, task: Task, card: dict[str, Any], rows: set[int |
         )
 
 
-def _check_paths(source: Path, target: Path, record: Path | None, protect: list[Path], books: Sequence[Path]) -> None:
+def _check_paths(
+    source: Path, target: Path, record: Path | None, protect: list[Path], books: Sequence[Path], as_folder: bool
+) -> None:
     """Refuse to write over the input, or one output over another."""
     if not target.name:
         raise FileError(f"the output needs a name. Got {os.fspath(target)!r}.")
@@ -284,7 +297,7 @@ def _check_paths(source: Path, target: Path, record: Path | None, protect: list[
             raise FileError(f"input and output are the same file, {target}; give the output another name.")
         if not target.parent.is_dir():
             raise FileError(f"cannot write {target}: there is no folder {target.parent}.")
-        if format_of(source) != format_of(target) and not (source.is_dir() and not target.suffix):
+        if format_of(source) != format_of(target) and not (as_folder and not target.suffix):
             raise FileError(
                 f"the output must have the input's format. Got {source.name} and {target.name}; use the same suffix."
             )
@@ -292,14 +305,14 @@ def _check_paths(source: Path, target: Path, record: Path | None, protect: list[
         raise cannot(f"write {target}", error) from None
 
 
-def _check_target(source: Path, target: Path, overwrite: bool) -> None:
+def _check_target(target: Path, as_folder: bool, overwrite: bool) -> None:
     """Refuse to write over anything that is there, but for an earlier release where that is asked for."""
     try:
         if target.is_symlink():
             raise FileError(f"{target} is a link; name the file or folder itself.")
         if target.exists() and not overwrite:
             raise FileError(f"{target} exists and is kept; give another name, or --overwrite (overwrite=True).")
-        if target.exists() and target.is_dir() != source.is_dir():
+        if target.exists() and target.is_dir() != as_folder:
             raise FileError(f"{target} exists and is {'a folder' if target.is_dir() else 'a file'}; give another name.")
         if card_path(target).exists():
             card = read_card(target)  # a card of an earlier release may be replaced, any other file may not
