@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
 
-import pytest
+from tests.missing import missing
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -23,14 +22,7 @@ ARGUMENTS = [
 def chromium() -> str:
     """Where Debian's Chromium is."""
     found = shutil.which("chromium")
-    return found or _missing("needs chromium (Debian: apt-get install chromium)")
-
-
-def _missing(why: str) -> NoReturn:
-    """Skip, but fail where nothing may be left out: ``.ci/run`` sets CI."""
-    if os.environ.get("CI", "") not in ("", "0", "false"):
-        pytest.fail(why)
-    pytest.skip(why)
+    return found or missing("needs chromium (Debian: apt-get install chromium)")
 
 
 @contextmanager
@@ -40,7 +32,7 @@ def browser() -> Iterator[Any]:
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
-        _missing("needs playwright (pip install 'statveil[dev]')")
+        missing("needs playwright (pip install 'statveil[dev]')")
     with sync_playwright() as driver:
         started = driver.chromium.launch(executable_path=path, args=ARGUMENTS)
         try:

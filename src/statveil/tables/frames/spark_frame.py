@@ -82,7 +82,7 @@ class SparkFrame(Frame):
         labels = self._labels()
         others = [place for place, name in enumerate(self.names) if name not in columns]
         several = self.native.rdd.getNumPartitions() > 1
-        done, part = 0, 0
+        done = 0
         for rows, frame, sizes in self._steady(list(range(len(self.names))), columns):
             found = {labels[place]: frame[own_name(place)].alias(labels[place]) for place in others}
             if several:  # which partition a row lies in is known as well: each is written to a file of its own

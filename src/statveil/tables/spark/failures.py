@@ -35,9 +35,9 @@ def spark_works(what: str) -> Iterator[None]:
 def _reason(text: str) -> str:
     """The line that says why, and what to do about what is often met."""
     if "No module named 'statveil'" in text or "No module named 'polars'" in text:
-        return "its Python workers lack statveil. Install it where they run, or set PYSPARK_PYTHON to a Python that has it."
+        return "its workers lack statveil. Install it where they run, or set PYSPARK_PYTHON to a Python that has it."
     if "TaskResultLost" in text or "maxResultSize" in text or "OutOfMemoryError" in text:
-        return "a partition is too large for memory. Repartition the table into more of them, or raise spark.driver.memory."
+        return "a partition is too large for memory. Divide the table into more of them, or raise spark.driver.memory."
     if any(word in text for word in ("ExecutorLostFailure", "SparkContext was shut down", "Connection refused")):
         return "an executor or Spark itself was lost. Nothing was published; run it again."
     lines = [line.strip() for line in text.splitlines() if line.strip()]

@@ -17,7 +17,7 @@ _JAVA = 17
 
 
 def open_session() -> Any:
-    """The session that is there, or a new one: on this machine, unless ``SPARK_MASTER`` or Spark's settings say more."""
+    """The session that is there, or a new one: on this machine, unless ``SPARK_MASTER`` says where."""
     if importlib.util.find_spec("pyspark") is None or importlib.util.find_spec("pyarrow") is None:
         raise TableError("--engine spark needs PySpark and PyArrow; install them: pip install 'statveil[spark]'.")
     home = os.environ.get("JAVA_HOME")

@@ -32,7 +32,7 @@ def packed(value: Any, context: Any) -> bytes:
     """The value for executors; ``context`` is the SparkContext that hands out its files."""
     from pyspark import cloudpickle
 
-    class Pickler(cloudpickle.CloudPickler):  # type: ignore[misc, name-defined]
+    class Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]
         def persistent_id(self, part: Any) -> str | None:
             if not isinstance(part, np.ndarray) or part.nbytes < _LONG or part.dtype.hasobject:
                 return None
