@@ -7,7 +7,7 @@ STOREYS := $(sort $(filter-out golden __pycache__,$(patsubst tests/%/,%,$(wildca
 BY_STOREY := $(STOREYS:%=test-%)
 
 .DEFAULT_GOAL := help
-.PHONY: $(BY_STOREY) help demo browser test test-slow test-faults test-oldest lint bench fuzz audit-tables audit-power false-alarms telling-columns coverage mechanism-tables docs clean
+.PHONY: $(BY_STOREY) help demo browser java test test-slow test-faults test-oldest lint bench fuzz audit-tables audit-power false-alarms telling-columns coverage mechanism-tables docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -28,7 +28,7 @@ test test-slow test-faults test-oldest $(BY_STOREY): export OPENBLAS_NUM_THREADS
 # a command that a test starts takes twice as long where Python may not keep what it compiled
 unexport PYTHONDONTWRITEBYTECODE
 
-test: $(READY) lint browser  ## lint, types, import directions, tests, doctests
+test: $(READY) lint browser java  ## lint, types, import directions, tests, doctests
 	$(BIN)/python -m pytest $(WORKERS)
 
 $(BY_STOREY): test-%: $(READY)
@@ -40,7 +40,13 @@ browser:  ## Debian's chromium, in which tests open our pages; installed where a
 		apt-get -qq install --yes --no-install-recommends chromium > /dev/null; } || \
 		echo "No chromium (apt-get install chromium): tests open no page in a browser; with CI=true they fail."
 
-test-slow: $(READY)  ## the checks that take minutes
+java:  ## Debian's Java 17, in which tests run Spark; installed where apt-get and the rights for it are there
+	@command -v java > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && \
+		echo "Installing Debian's Java 17, in which tests run Spark." && apt-get -qq update && \
+		apt-get -qq install --yes --no-install-recommends openjdk-17-jre-headless > /dev/null; } || \
+		echo "No Java (apt-get install openjdk-17-jre-headless): no test runs Spark; with CI=true they fail."
+
+test-slow: $(READY) java  ## the checks that take minutes
 	$(BIN)/python -m pytest $(WORKERS) -m slow
 
 test-faults: $(READY)  ## every step of a release interrupted once, for each format and fault; races
@@ -65,6 +71,7 @@ bench: $(READY)  ## speeds, as ratios within one run
 	$(BIN)/python benchmarks/mechanisms.py
 	$(BIN)/python benchmarks/release.py
 	$(BIN)/python benchmarks/kaggle_layout.py
+	$(BIN)/python benchmarks/spark.py --rows 5
 	$(BIN)/python benchmarks/ledger.py
 	$(BIN)/python benchmarks/studio.py
 

@@ -105,8 +105,8 @@ def test_types_names_and_missing_values(spark):
     )
     frame = spark.createDataFrame(table.to_arrow())
     described = frame.withMetadata("when", {"comment": "the true mean is 103"})
-    done = sv.release(BY_MODE["shift"], described, column="a.b", seed=SEED, accept=["step", "ratios"])
-    wanted = sv.release(BY_MODE["shift"], table, column="a.b", seed=SEED, accept=["step", "ratios"])
+    done = sv.release(BY_MODE["shift"], described, column="a.b", seed=SEED, accept=["step", "ratios", "copies"])
+    wanted = sv.release(BY_MODE["shift"], table, column="a.b", seed=SEED, accept=["step", "ratios", "copies"])
     assert done.columns == table.columns
     assert done.drop("when").schema == frame.drop("when").schema
     assert all(not field.metadata for field in done.schema.fields)

@@ -14,7 +14,6 @@ from statveil.tables.changes import Changes, Labels
 from statveil.tables.frames.frame import Frame, is_a
 from statveil.tables.released import read_rows, released_schema
 from statveil.tables.series import ColumnType, column_type
-from statveil.tables.shuffling import first_of
 from statveil.tables.source import Progress, Rows
 
 __all__ = ["SparkFrame"]
@@ -31,6 +30,7 @@ class SparkFrame(Frame):
     """
 
     what: ClassVar[str] = "a Spark DataFrame"
+    only_whole: ClassVar[str] = "a Spark DataFrame runs again where it is used; write it to one Parquet file first."
 
     def __init__(self, native: Any) -> None:
         super().__init__(native)
@@ -109,7 +109,6 @@ class SparkFrame(Frame):
             if name not in self._seen or self._seen[name][0] != change.labels:
                 for _ in self.values({name: change.labels}):
                     pass
-        rows = self._known.total
         types = {name: dtype for name in self.names if (dtype := self._dtype(name)) is not None}
         made = {
             name: dtype
@@ -130,9 +129,6 @@ class SparkFrame(Frame):
                 shuffle=shuffle,
             )
         if shuffle is not None:
-            first = first_of(shuffle, rows, changes.keep)
-            if first is not None:
-                plain = plain.where(functions.col(KEY) <= int(np.int64(int(first.last) - 2**63)))
             plain = plain.orderBy(KEY)
         chosen, names = [], []
         for place, name in enumerate(self.names):

@@ -40,6 +40,7 @@ class SparkFile(TableFile):
 
     suffixes: ClassVar[tuple[str, ...]] = ()
     as_folder: ClassVar[bool] = True
+    only_whole: ClassVar[str] = "Spark reads a table again to write it; leave out --engine spark."
 
     def __init__(self, path: Path) -> None:
         check_name(path)
