@@ -2,7 +2,7 @@
 
 Usage: python benchmarks/spark.py [--rows 5,20,50] [--turns 1], rows in millions. Spark runs on this machine, with as
 many executor threads as there are cores. Each turn copies the file and releases it, in one session that is warm; the
-ratios are those within a turn. The memory is the peak of the driver's Python process; that of Java is set, not measured.
+ratios are those within a turn. The memory is the peak of the driver's Python; that of Java is set, not measured.
 """
 
 from __future__ import annotations

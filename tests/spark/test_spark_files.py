@@ -87,11 +87,12 @@ def test_what_is_there_is_kept(spark, cli, place):
 @pytest.mark.parametrize("lost", ["a refusal", "an executor"])
 def test_a_failure_while_it_is_written_leaves_nothing(spark, cli, place, monkeypatch, lost):
     real = spark_file.SparkFrame.released
+    why = {"a refusal": "spoiled", "an executor": "ExecutorLostFailure"}[lost]
 
     def failing(self, changes, *, shuffle=None):
         def fail(values):
             yield from ()
-            raise RuntimeError("ExecutorLostFailure") if lost == "an executor" else ValueError("spoiled")
+            raise RuntimeError(why)
 
         with quiet():
             return real(self, changes, shuffle=shuffle).mapInArrow(fail, "x bigint, w double")

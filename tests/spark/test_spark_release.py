@@ -111,7 +111,7 @@ def test_types_names_and_missing_values(spark):
     assert done.drop("when").schema == frame.drop("when").schema
     assert all(not field.metadata for field in done.schema.fields)
     assert back(done.select("`a.b`"))["a.b"].equals(wanted["a.b"], null_equal=True)
-    assert done.drop("`a.b`").collect() == frame.drop("`a.b`").collect()
+    assert done.drop("a.b").collect() == frame.drop("a.b").collect()
     assert "coefficient" not in str(done._jdf.queryExecution().toString())
 
 
