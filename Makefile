@@ -7,7 +7,7 @@ STOREYS := $(sort $(filter-out golden __pycache__,$(patsubst tests/%/,%,$(wildca
 BY_STOREY := $(STOREYS:%=test-%)
 
 .DEFAULT_GOAL := help
-.PHONY: $(BY_STOREY) help demo browser postgres test test-slow test-faults test-oldest test-matrix lint bench fuzz audit-tables audit-power false-alarms telling-columns coverage mechanism-tables docs pictures clean
+.PHONY: $(BY_STOREY) help demo browser postgres java test test-slow test-faults test-oldest test-matrix lint bench fuzz audit-tables audit-power false-alarms telling-columns coverage mechanism-tables docs pictures clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -28,7 +28,7 @@ test test-slow test-faults test-oldest $(BY_STOREY): export OPENBLAS_NUM_THREADS
 # a command that a test starts takes twice as long where Python may not keep what it compiled
 unexport PYTHONDONTWRITEBYTECODE
 
-test: $(READY) lint browser postgres  ## lint, types, import directions, tests, doctests
+test: $(READY) lint browser postgres java  ## lint, types, import directions, tests, doctests
 	$(BIN)/python -m pytest $(WORKERS)
 
 test-databases: postgres
@@ -49,6 +49,12 @@ postgres:  ## Debian's PostgreSQL, of which tests start one of their own; instal
 		apt-get -qq install --yes --no-install-recommends postgresql > /dev/null; } || \
 		echo "No PostgreSQL (apt-get install postgresql): tests of databases use the others; with CI=true they fail."
 
+java:  ## Debian's Java 17, in which tests run Spark; installed where apt-get and the rights for it are there
+	@command -v java > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && \
+		echo "Installing Debian's Java 17, in which tests run Spark." && apt-get -qq update && \
+		apt-get -qq install --yes --no-install-recommends openjdk-17-jre-headless > /dev/null; } || \
+		echo "No Java (apt-get install openjdk-17-jre-headless): no test runs Spark; with CI=true they fail."
+
 # a generator of synthetic tables wants other versions than our tests do
 EXAMPLES := build/examples/.ready
 $(EXAMPLES): pyproject.toml
@@ -56,7 +62,7 @@ $(EXAMPLES): pyproject.toml
 	build/examples/bin/python -m pip install --quiet --disable-pip-version-check -e '.[examples]'
 	@touch $(EXAMPLES)
 
-test-slow: $(READY) $(EXAMPLES)  ## the checks that take minutes
+test-slow: $(READY) $(EXAMPLES) java  ## the checks that take minutes
 	$(BIN)/python -m pytest $(WORKERS) -m slow
 
 test-faults: $(READY)  ## every step of a release interrupted once, for each format and fault; races
@@ -84,6 +90,7 @@ bench: $(READY)  ## speeds, as ratios within one run
 	$(BIN)/python benchmarks/mechanisms.py
 	$(BIN)/python benchmarks/release.py
 	$(BIN)/python benchmarks/kaggle_layout.py
+	$(BIN)/python benchmarks/spark.py --rows 5
 	$(BIN)/python benchmarks/ledger.py
 	$(BIN)/python benchmarks/studio.py
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
 
-import pytest
+from tests.missing import missing
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -24,13 +23,6 @@ def chromium() -> str:
     """Where Debian's Chromium is."""
     found = shutil.which("chromium")
     return found or missing("needs chromium (Debian: apt-get install chromium)")
-
-
-def missing(why: str) -> NoReturn:
-    """Skip, but fail where nothing may be left out: ``.ci/run`` sets CI."""
-    if os.environ.get("CI", "") not in ("", "0", "false"):
-        pytest.fail(why)
-    pytest.skip(why)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from tests.browser import missing
+from tests.missing import missing
 
 PASSWORD = "pw:with/ev@ry#thing"
 """Of the superuser, who has no other way in."""

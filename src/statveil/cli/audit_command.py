@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from statveil.cli.engines import engine_option, read_by
 from statveil.cli.options import Once, echo_json, json_option
 from statveil.cli.parsing import parse_knowledge
 from statveil.cli.progress import shown
@@ -54,6 +55,7 @@ __all__ = ["command"]
 @click.option(
     "-o", "--output", metavar="FILE", help="Write the audit as a page (.html), or as JSON (.json). It is private."
 )
+@engine_option
 @json_option
 def command(
     plan_file: str,
@@ -67,6 +69,7 @@ def command(
     trials: int,
     seed: int | None,
     output: str | None,
+    engine: str | None,
     as_json: bool,
 ) -> None:
     """Attack a released table. PRIVATE. Exit code 1 where an attacker beats the plan's risk.
@@ -89,12 +92,12 @@ def command(
     with shown() as progress:
         found = audit(
             plan,
-            original,
-            released,
+            read_by(engine, original),
+            read_by(engine, released),
             column=column,
             known=None if structure == Structure() else structure,
             records=records,
-            releases=[(load_plan(plan), table) for plan, table in releases],
+            releases=[(load_plan(plan), read_by(engine, table)) for plan, table in releases],
             record=record,
             secret=secret,
             attackers=attackers if attackers == "all" else [name.strip() for name in attackers.split(",")],

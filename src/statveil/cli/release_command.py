@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from statveil.cli.engines import engine_option, opener
 from statveil.cli.options import Once, echo_json, json_option
 from statveil.cli.progress import shown
 from statveil.cli.table_plans import table_plan_of
@@ -49,6 +50,7 @@ __all__ = ["command"]
 @click.option("--overwrite", is_flag=True, help="Replace an existing output.")
 @click.option("--round", "digits", type=int, metavar="DIGITS", help="Decimals of the released numbers.")
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="For tests only: a seed that can be guessed.")
+@engine_option
 @json_option
 def command(
     plan_file: str,
@@ -66,6 +68,7 @@ def command(
     overwrite: bool,
     digits: int | None,
     seed: int | None,
+    engine: str | None,
     as_json: bool,
 ) -> None:
     """Release a table; OUT.card.json says how, and may be published.
@@ -75,6 +78,7 @@ def command(
 
     PLAN releases one column, and all else stays as it is. SPEC (a .toml file, or the plans made of it by 'statveil plan
     --spec') says what becomes of every column: --column, --accept, --shuffle and --round are said there.
+    With --engine spark OUT is a folder.
     """
     from statveil.tables.release_file import release_file
 
@@ -85,7 +89,9 @@ def command(
         for option, value in given.items():
             if value not in (None, (), False):
                 raise click.UsageError(f"a specification says what becomes of each column; leave out {option}.")
-        _release_table(table_plan, plan_file, source, target, record, planned_again, overwrite, seed, keeper, as_json)
+        _release_table(
+            table_plan, plan_file, source, target, record, planned_again, overwrite, seed, keeper, engine, as_json
+        )
         return
     if planned_again:
         raise click.UsageError("--planned-again is for the release of a whole table by its specification.")
@@ -109,6 +115,7 @@ def command(
             overwrite=overwrite,
             protect=[plan_file],
             ledger=keeper,
+            opened=opener(engine),
             progress=progress,
         )
     card = _in_place(done, record)
@@ -144,6 +151,7 @@ def _release_table(
     overwrite: bool,
     seed: int | None,
     keeper: Keeper | None,
+    engine: str | None,
     as_json: bool,
 ) -> None:
     from statveil.tables.release_table import release_table
@@ -159,6 +167,7 @@ def _release_table(
             seed=seed,
             protect=[plan_file],
             ledger=keeper,
+            opened=opener(engine),
             progress=progress,
         )
     card = _in_place(done, record)

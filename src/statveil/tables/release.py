@@ -136,7 +136,7 @@ def release(
         of each column: ``column``, ``accept``, ``round_digits`` and ``shuffle`` are left out then.
     table : object or path
         A pandas DataFrame or Series, a Polars DataFrame, LazyFrame or Series, a PyArrow Table, a DuckDB relation, a
-        NumPy array or a list, or the path of a file, for which :func:`release_file` says more.
+        Spark DataFrame, a NumPy array or a list, or the path of a file, for which :func:`release_file` says more.
     output : path
         Where a released file is written; for files only.
     column : str

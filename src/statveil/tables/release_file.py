@@ -34,6 +34,9 @@ __all__ = ["Stage", "release_file", "release_to"]
 Stage = Callable[[str, int, int | None], None]
 """Called with progress: what is done (reading, writing), rows just done, rows in all where that is known."""
 
+Opened = Callable[[Path], TableFile]
+"""Opens the table of a path."""
+
 
 def release_file(
     plan: Plan,
@@ -49,6 +52,7 @@ def release_file(
     overwrite: bool = False,
     protect: Collection[str | os.PathLike[str]] = (),
     ledger: Bookkeeper | None = None,
+    opened: Opened = open_table,
     progress: Stage = lambda stage, rows, total: None,
 ) -> Release:
     """Write ``target``, the table of ``source`` with one column released, and its card beside it.
@@ -78,6 +82,8 @@ def release_file(
     ledger : Bookkeeper, optional
         Who keeps account of the releases, such as ``sv.Ledger("books.db").keeper(dataset="salaries")``: it refuses what
         would pass a budget before any data is read, and has an entry before the output gets its name.
+    opened : callable, optional
+        Who opens the files, such as :func:`statveil.tables.spark.spark_file.open_spark`.
     progress : callable, optional
         Called with what is done, rows just done, and rows in all where that is known.
     """
@@ -101,6 +107,7 @@ def release_file(
         overwrite=overwrite,
         protect=protect,
         ledger=ledger,
+        opened=opened,
         progress=progress,
     )
 
@@ -114,6 +121,7 @@ def release_to(
     overwrite: bool = False,
     protect: Collection[str | os.PathLike[str]] = (),
     ledger: Bookkeeper | None = None,
+    opened: Opened = open_table,
     progress: Stage = lambda stage, rows, total: None,
 ) -> Release:
     """Write ``target``, the table of ``source`` released as the task says, and its card beside it."""
@@ -125,16 +133,26 @@ def release_to(
     if is_address(source) or is_address(target):
         return _by_database(task, os.fspath(source), os.fspath(target), private, overwrite, protected, books, progress)
     place, out = Path(source), Path(target)
-    if names_folder(target) and not place.is_dir():
+    before = fingerprint(place)
+    table = opened(place)
+    as_folder = place.is_dir() or table.as_folder
+    if names_folder(target) and not as_folder:
         raise FileError(
             f"{os.fspath(target)} names a folder, but the input is a file; give the name of a file, without a slash at "
             "its end."
         )
-    before = fingerprint(place)
-    table = open_table(place)
-    _check_paths(place, out, private, protected, books.files)
+    _check_paths(place, out, private, protected, books.files, as_folder)
     return _to_file(
-        task, table, out, private=private, before=before, overwrite=overwrite, books=books, progress=progress
+        task,
+        table,
+        out,
+        as_folder=as_folder,
+        private=private,
+        before=before,
+        overwrite=overwrite,
+        books=books,
+        opened=opened,
+        progress=progress,
     )
 
 
@@ -150,17 +168,27 @@ def _by_database(
 ) -> Release:
     """The same where the input, the output or both are tables in databases."""
     from statveil.tables.databases.address import Address
-    from statveil.tables.databases.releasing import DatabaseOutlet, check_apart, opened
+    from statveil.tables.databases.releasing import DatabaseOutlet, check_apart
+    from statveil.tables.databases.releasing import opened as spooled
 
     check_apart(source, target, private, protect, books)
     before = {} if is_address(source) else fingerprint(Path(source))
-    table = opened(source, target, lambda rows: progress("reading", rows, None))
+    table = spooled(source, target, lambda rows: progress("reading", rows, None))
     if not is_address(target):
         before, out = fingerprint(table.path), Path(target)
         if not out.parent.is_dir():
             raise FileError(f"cannot write {out}: there is no folder {out.parent}.")
         return _to_file(
-            task, table, out, private=private, before=before, overwrite=overwrite, books=books, progress=progress
+            task,
+            table,
+            out,
+            as_folder=False,
+            private=private,
+            before=before,
+            overwrite=overwrite,
+            books=books,
+            opened=open_table,
+            progress=progress,
         )
     before = before or fingerprint(table.path)
     outlet = DatabaseOutlet(Address.parse(target), table, overwrite=overwrite)
@@ -177,10 +205,12 @@ def _to_file(
     table: TableFile,
     out: Path,
     *,
+    as_folder: bool,
     private: Path | None,
     before: Fingerprint,
     overwrite: bool,
     books: Bookkeeper,
+    opened: Opened,
     progress: Stage,
 ) -> Release:
     """The release of an input that was opened and found to be apart from all outputs, to a file or folder."""
@@ -191,9 +221,9 @@ def _to_file(
                 recover(folder, out)
             # before anything is refused: what a killed run left beside the record goes too
             keep = None if private is None else held.enter_context(_kept(private))
-            _check_target(table.path, out, overwrite)
+            _check_target(out, as_folder, overwrite)
             task.check(table)
-            outlet = _FileOutlet(folder, out, replace=overwrite)
+            outlet = _FileOutlet(folder, out, opened=opened, replace=overwrite)
             return _release(
                 task, table, outlet, private=private, keep=keep, before=before, books=books, progress=progress
             )
@@ -215,7 +245,9 @@ class Outlet(Protocol):
     def named(self) -> Any:
         """What it is called when it is there."""
 
-    def digest(self, changes: Changes, check: Callable[[Path | TableFile], None], progress: Progress | None) -> str:
+    def digest(
+        self, changes: Changes, check: Callable[[Callable[[], TableFile]], None], progress: Progress | None
+    ) -> str:
         """Check what is ready, and its hash."""
 
     def publish(self, card: bytes) -> None:
@@ -225,15 +257,17 @@ class Outlet(Protocol):
 class _FileOutlet:
     """A file or folder that is made ready in its work folder."""
 
-    def __init__(self, folder: Path, out: Path, *, replace: bool) -> None:
-        self._folder, self._replace = folder, replace
+    def __init__(self, folder: Path, out: Path, *, opened: Opened, replace: bool) -> None:
+        self._folder, self._opened, self._replace = folder, opened, replace
         self.target = self.named = out
         self.fresh = table_in(folder, out)
 
-    def digest(self, changes: Changes, check: Callable[[Path | TableFile], None], progress: Progress | None) -> str:
+    def digest(
+        self, changes: Changes, check: Callable[[Callable[[], TableFile]], None], progress: Progress | None
+    ) -> str:
         with ThreadPoolExecutor(1) as beside:  # one core hashes while the others read the table back
             digest = beside.submit(hash_file, self.fresh)
-            check(self.fresh)
+            check(lambda: self._opened(self.fresh))
         return digest.result()
 
     def publish(self, card: bytes) -> None:
@@ -339,11 +373,11 @@ def _kept(record: Path) -> Iterator[Callable[[bytes], None]]:
 
 
 def _check_written(
-    made: Path | TableFile, folder: Path, task: Task, card: dict[str, Any], rows: set[int | None]
+    opened: Callable[[], TableFile], folder: Path, task: Task, card: dict[str, Any], rows: set[int | None]
 ) -> None:
     """Nothing is published that would not pass ``verify``, or has other rows than were read."""
     try:
-        written = open_table(made) if isinstance(made, Path) else made
+        written = opened()
         wrong = next((check.says for check in task.checks(written, card) if not check.ok), None)
     except StatveilError as error:
         wrong = str(error).replace(f"{folder}{os.sep}", "")
@@ -357,7 +391,9 @@ def _check_written(
         )
 
 
-def _check_paths(source: Path, target: Path, record: Path | None, protect: list[Path], books: Sequence[Path]) -> None:
+def _check_paths(
+    source: Path, target: Path, record: Path | None, protect: list[Path], books: Sequence[Path], as_folder: bool
+) -> None:
     """Refuse to write over the input, or one output over another."""
     if not target.name:
         raise FileError(f"the output needs a name. Got {os.fspath(target)!r}.")
@@ -374,7 +410,7 @@ def _check_paths(source: Path, target: Path, record: Path | None, protect: list[
             raise FileError(f"input and output are the same file, {target}; give the output another name.")
         if not target.parent.is_dir():
             raise FileError(f"cannot write {target}: there is no folder {target.parent}.")
-        if format_of(source) != format_of(target) and not (source.is_dir() and not target.suffix):
+        if format_of(source) != format_of(target) and not (as_folder and not target.suffix):
             raise FileError(
                 f"the output must have the input's format. Got {source.name} and {target.name}; use the same suffix."
             )
@@ -382,14 +418,14 @@ def _check_paths(source: Path, target: Path, record: Path | None, protect: list[
         raise cannot(f"write {target}", error) from None
 
 
-def _check_target(source: Path, target: Path, overwrite: bool) -> None:
+def _check_target(target: Path, as_folder: bool, overwrite: bool) -> None:
     """Refuse to write over anything that is there, but for an earlier release where that is asked for."""
     try:
         if target.is_symlink():
             raise FileError(f"{target} is a link; name the file or folder itself.")
         if target.exists() and not overwrite:
             raise FileError(f"{target} exists and is kept; give another name, or --overwrite (overwrite=True).")
-        if target.exists() and target.is_dir() != source.is_dir():
+        if target.exists() and target.is_dir() != as_folder:
             raise FileError(f"{target} exists and is {'a folder' if target.is_dir() else 'a file'}; give another name.")
         if card_path(target).exists():
             card = read_card(target)  # a card of an earlier release may be replaced, any other file may not

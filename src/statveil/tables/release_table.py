@@ -7,8 +7,9 @@ from collections.abc import Collection
 
 from statveil.specification.planned import TablePlan
 from statveil.tables.bookkeeping import Bookkeeper
+from statveil.tables.files import open_table
 from statveil.tables.release import Release
-from statveil.tables.release_file import Stage, release_to
+from statveil.tables.release_file import Opened, Stage, release_to
 from statveil.tables.table_task import WholeTable
 
 __all__ = ["release_table"]
@@ -25,6 +26,7 @@ def release_table(
     overwrite: bool = False,
     protect: Collection[str | os.PathLike[str]] = (),
     ledger: Bookkeeper | None = None,
+    opened: Opened = open_table,
     progress: Stage = lambda stage, rows, total: None,
 ) -> Release:
     """Write ``target``, the table of ``source`` with all columns as the specification says, and one card beside it.
@@ -46,7 +48,7 @@ def release_table(
         other plans.
     planned_again : bool
         Say on the card that the plans were made again after earlier ones had been tried on this table.
-    overwrite, protect, ledger, progress
+    overwrite, protect, ledger, opened, progress
         As for :func:`release_file`.
     """
     task = WholeTable(plan=plan, seed=seed, planned_again=planned_again)
@@ -58,5 +60,6 @@ def release_table(
         overwrite=overwrite,
         protect=protect,
         ledger=ledger,
+        opened=opened,
         progress=progress,
     )

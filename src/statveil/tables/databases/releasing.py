@@ -116,10 +116,12 @@ class DatabaseOutlet:
             )
         return there
 
-    def digest(self, changes: Changes, check: Callable[[TableFile], None], progress: Progress | None) -> str:
+    def digest(
+        self, changes: Changes, check: Callable[[Callable[[], TableFile]], None], progress: Progress | None
+    ) -> str:
         """Put the rows into the transaction, read and check them there; the hash that the card states."""
         fresh = ParquetFile(self.fresh)
-        check(fresh)
+        check(lambda: fresh)
         self._writing = writing = self._held.enter_context(self._database.writing())
         there = self._refuse(writing)
         if writing.exists(self.address.card.table):
@@ -131,7 +133,7 @@ class DatabaseOutlet:
         writing.fill(self.address.table, columns, self.fresh, progress)
         again = spooled(self._database, writing)
         self._compare(fresh, again)
-        check(again)
+        check(lambda: again)
         return again.hashed_in_any_order()
 
     def _columns(self, writing: Writing, fresh: ParquetFile, changes: Changes) -> list[SqlColumn]:

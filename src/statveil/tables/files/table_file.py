@@ -36,6 +36,8 @@ class TableFile(Source):
     suffixes: ClassVar[tuple[str, ...]]
     alike: ClassVar[bool] = True
     """Whether all suffixes mean the same format, so that a table may be written under another one."""
+    as_folder: ClassVar[bool] = False
+    """Whether it is written as a folder, whatever it is read from."""
     path: Path
 
     @abstractmethod

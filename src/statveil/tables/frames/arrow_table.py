@@ -14,7 +14,7 @@ from statveil.errors import ColumnError
 from statveil.tables.frames.frame import Frame, is_a
 from statveil.tables.released_type import listed_categories, wide_arrow
 
-__all__ = ["ArrowTable", "from_arrow", "to_arrow"]
+__all__ = ["ArrowTable", "any_series", "from_arrow", "to_arrow"]
 
 
 def from_arrow(column: Any, name: str) -> pl.Series:
@@ -77,7 +77,7 @@ def _plain(column: Any) -> Any:
     return column.cast(pa.large_string()) if column.type == pa.string_view() else column
 
 
-def _any_series(column: Any) -> pl.Series:
+def any_series(column: Any) -> pl.Series:
     """A column that is only looked at: as it is, or as text where Polars does not know its type."""
     import pyarrow as pa
 
@@ -155,7 +155,7 @@ class ArrowTable(Frame):
     def others(self, columns: Collection[Any]) -> Mapping[str, pl.Series]:
         names = self.native.column_names
         return {
-            f"{name} ({place})" if names.count(name) > 1 else name: _any_series(self.native.column(place))
+            f"{name} ({place})" if names.count(name) > 1 else name: any_series(self.native.column(place))
             for place, name in enumerate(names)
             if name not in columns
         }

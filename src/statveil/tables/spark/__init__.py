@@ -1,0 +1,1 @@
+"""Tables that Spark holds: read in passes over their partitions, released by the executors."""

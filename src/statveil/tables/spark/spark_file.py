@@ -1,0 +1,122 @@
+"""Files and folders that Spark reads, and writes as folders: for the command line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Mapping
+from functools import reduce
+from pathlib import Path
+from typing import Any, ClassVar
+
+import polars as pl
+
+from statveil.errors import FileError
+from statveil.tables.changes import Changes, Labels
+from statveil.tables.files.opening import check_name
+from statveil.tables.files.table_file import TableFile
+from statveil.tables.frames.spark_frame import SparkFrame
+from statveil.tables.series import ColumnType
+from statveil.tables.source import Progress, Rows
+from statveil.tables.spark.failures import spark_works
+from statveil.tables.spark.session import open_session
+
+__all__ = ["SparkFile", "open_spark", "read_spark"]
+
+_KINDS = {"parquet": (".parquet", ".pq"), "csv": (".csv",)}
+
+
+def read_spark(path: str | os.PathLike[str]) -> Any:
+    """The table of a file, or of a folder of files in the order of their paths, as a Spark DataFrame."""
+    return SparkFile(Path(path)).frame.native
+
+
+def open_spark(path: str | os.PathLike[str]) -> TableFile:
+    """The same as a table that can be written with changes."""
+    return SparkFile(Path(path))
+
+
+class SparkFile(TableFile):
+    """A Parquet or CSV file, or a folder of either; written as a folder of as many files as there are partitions."""
+
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    as_folder: ClassVar[bool] = True
+    only_whole: ClassVar[str] = "Spark reads a table again to write it; leave out --engine spark."
+
+    def __init__(self, path: Path) -> None:
+        check_name(path)
+        self.path, self.notes = path, []
+        self.kind, files = _files(path)
+        session = open_session()
+        with spark_works(f"read {path}"):
+            # one by one: of several files Spark reads the largest first
+            parts = [_read(session, self.kind, file) for file in files]
+            if any(part.schema != parts[0].schema for part in parts):
+                raise FileError(f"the files of {path} do not have the same columns and types; cast them to one.")
+            self.frame = SparkFrame(reduce(lambda one, two: one.unionAll(two), parts))
+        self.names = self.frame.names
+
+    @property
+    def rows(self) -> int | None:  # type: ignore[override]
+        """Counted by a pass."""
+        return self.frame.rows
+
+    def type_of(self, column: Any) -> ColumnType:
+        self.position(column)
+        return self.frame.type_of(column)
+
+    def column(self, name: Any) -> pl.Series:
+        return self.frame.column(name)
+
+    def pieces(self, column: Any) -> Iterator[pl.Series]:
+        return self.frame.pieces(column)
+
+    def numeric_columns(self) -> list[Any]:
+        return self.frame.numeric_columns()
+
+    def together(self, columns: Mapping[Any, Labels], *, progress: Progress | None = None) -> Iterator[Rows]:
+        return self.frame.together(columns, progress=progress)
+
+    def beside(
+        self, columns: Mapping[Any, Labels], *, progress: Progress | None = None
+    ) -> Iterator[tuple[Rows, Mapping[str, pl.Series]]]:
+        return self.frame.beside(columns, progress=progress)
+
+    def write(
+        self, target: Path, changes: Changes, *, shuffle: int | None = None, progress: Progress | None = None
+    ) -> None:
+        released = self.frame.released(changes, shuffle=shuffle)
+        with spark_works(f"write {target.name}"):
+            writer = released.write.mode("error")
+            if self.kind == "csv":
+                writer.option("header", True).option("escape", '"').csv(target.absolute().as_uri())
+            else:
+                writer.parquet(target.absolute().as_uri())
+        for extra in target.iterdir():  # Spark's own marks and checksums
+            if extra.name.startswith(("_", ".")):
+                extra.unlink()
+
+
+def _files(path: Path) -> tuple[str, list[Path]]:
+    """The format and the files, by their suffixes."""
+    if path.is_dir():
+        inside = (place.relative_to(path) for place in path.rglob("*") if place.is_file())
+        names = sorted(one for one in inside if not any(part.startswith(("_", ".")) for part in one.parts))
+        found: Collection[Path] = [path / one for one in names]
+    else:
+        found = [path]
+    for kind, suffixes in _KINDS.items():
+        own = [file for file in found if file.name.lower().endswith(suffixes)]
+        if own and len(own) == len(found):
+            return kind, own
+    if not path.exists():
+        raise FileError(f"cannot read {path}: No such file or directory.")
+    raise FileError(
+        f"--engine spark reads Parquet (.parquet, .pq) and CSV (.csv) files, and folders of either; {path} is neither."
+    )
+
+
+def _read(session: Any, kind: str, file: Path) -> Any:
+    place = file.absolute().as_uri()
+    if kind == "csv":
+        return session.read.csv(place, header=True, inferSchema=True, escape='"', enforceSchema=False)
+    return session.read.parquet(place)
