@@ -18,6 +18,7 @@ PAGES = [page for page in pages() if any(block.runs for block in blocks(page))]
 NOT_RUN = {
     "docs/fuzz.md": 1,
     "docs/reproduce.md": 1,
+    "docs/spark.md": 1,
     "docs/studio.md": 1,
     "docs/synthetic-data.md": 2,
     "docs/tutorial.md": 1,
