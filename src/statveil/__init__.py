@@ -8,7 +8,7 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "Also": "problem.also",
-    "Applied": "planning",
+    "Applied": "made_plan",
     "Attacker": "auditing.attacker",
     "Audit": "auditing.audit",
     "Binomial": "problem.families.binomial",
@@ -58,7 +58,7 @@ _WHERE = {
     "LogShape": "problem.families.log_shape",
     "NegativeBinomial": "problem.families.negative_binomial",
     "Ordinal": "problem.ordinal",
-    "Plan": "planning",
+    "Plan": "made_plan",
     "PlanFileError": "errors",
     "Poisson": "problem.families.poisson",
     "Problem": "problem.problem",

@@ -48,18 +48,14 @@ from statveil.leaking import leakage as leakage
 from statveil.ledger.ledger import Ledger as Ledger
 from statveil.ledger.verifying import LedgerCheck as LedgerCheck
 from statveil.ledger.view import LedgerView as LedgerView
+from statveil.made_plan import Applied as Applied
+from statveil.made_plan import Plan as Plan
 from statveil.mechanisms.mechanism import Mechanism as Mechanism
 from statveil.pipeline import ReleaseTransformer as ReleaseTransformer
 from statveil.plan_file import load_plan as load_plan
 from statveil.plan_file import save_plan as save_plan
 from statveil.planning import (
-    Applied as Applied,
-)
-from statveil.planning import (
     Limits as Limits,
-)
-from statveil.planning import (
-    Plan as Plan,
 )
 from statveil.planning import (
     limits as limits,

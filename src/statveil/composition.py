@@ -14,9 +14,10 @@ from statveil.accounting.joint_tiles import one_coordinate
 from statveil.accounting.telling import left_open
 from statveil.baseline import risk_without_release
 from statveil.errors import ProblemError, StatveilError
+from statveil.made_plan import Plan
 from statveil.mechanisms.mechanism import Mechanism
 from statveil.numbers import number
-from statveil.planning import Plan, plan
+from statveil.planning import plan
 from statveil.problem.also import Also
 from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.prior import Box

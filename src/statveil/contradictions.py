@@ -12,9 +12,9 @@ from statveil.baseline import risk_without_release
 from statveil.design.methods import METHODS
 from statveil.design.treatment import treatment
 from statveil.errors import ProblemError, StatveilError
+from statveil.made_plan import Plan, tolerated
 from statveil.mechanisms.mechanism import Mechanism
 from statveil.modes import mode_of
-from statveil.planning import Plan, tolerated
 from statveil.published import published_bound
 from statveil.theory.gamma import gamma, limit_on_distortion
 from statveil.vouched import vouch_for, vouched

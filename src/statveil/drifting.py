@@ -14,12 +14,12 @@ from numpy.random import Generator
 from statveil.accounting.guarantee import distortion, risk
 from statveil.accounting.pieces import parts_of
 from statveil.errors import ProblemError, TargetError, shortened
+from statveil.made_plan import Plan
 from statveil.mechanisms.interval import Interval
 from statveil.mechanisms.mechanism import Mechanism
 from statveil.mechanisms.partition import Partition
 from statveil.numbers import check_seed, number
 from statveil.numeric import Array
-from statveil.planning import Plan
 from statveil.problem.axis import Axis
 from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.location_scale import LocationScale

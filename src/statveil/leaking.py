@@ -22,7 +22,7 @@ from statveil.accounting.leakage import (
 from statveil.accounting.telling import Everything, left_open
 from statveil.composition import JointRisk, checked, in_common_terms, of_secret, stated_problems
 from statveil.errors import ProblemError
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.problem.another_prior import another_belief
 from statveil.problem.axis import Axis
 from statveil.problem.prior import Box

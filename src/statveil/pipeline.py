@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from statveil.errors import ColumnError, TableError
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.specification.planned import TablePlan
 from statveil.tables.changes import Changes
 from statveil.tables.frames import open_frame

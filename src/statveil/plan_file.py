@@ -11,8 +11,8 @@ from typing import Any
 
 from statveil.contradictions import contradictions
 from statveil.errors import FileError, PlanFileError, StatveilError, cannot
+from statveil.made_plan import Plan
 from statveil.numbers import LARGEST
-from statveil.planning import Plan
 from statveil.small_file import read_small
 from statveil.vouched import vouch_for
 from statveil.whole_file import write_whole

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from statveil.accounting.pieces import parts_of
+from statveil.made_plan import Plan
 from statveil.mechanisms.cells import Cells
 from statveil.mechanisms.mechanism import Mechanism, renamed
-from statveil.planning import Plan
 from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.families.two_secrets import TwoSecrets
 from statveil.problem.family import Family

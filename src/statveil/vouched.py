@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
-    from statveil.planning import Plan
+    from statveil.made_plan import Plan
 
 __all__ = ["vouch_for", "vouched"]
 

@@ -15,8 +15,8 @@ from scipy import stats
 
 import statveil as sv
 from statveil import accounting
+from statveil.made_plan import Plan
 from statveil.mechanisms.partition import Partition
-from statveil.planning import Plan
 from tests import brute_force
 
 pytestmark = pytest.mark.usefixtures("no_optimum")

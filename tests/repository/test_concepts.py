@@ -14,7 +14,7 @@ import pytest
 
 import statveil
 from statveil.mechanisms.mechanism import MECHANISMS
-from statveil.planning import MODES
+from statveil.modes import MODES
 from statveil.problem.secret import SECRETS
 
 SOURCE = Path(statveil.__file__).parent

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from statveil.planning import MODES
+from statveil.modes import MODES
 from tests.golden.behaviour import ENGINES, FILE, FORMATS, differences, planned, release_plans, released
 
 OLD = json.loads(FILE.read_text(encoding="utf-8"))

@@ -16,8 +16,8 @@ from statveil.cli.main import run
 from statveil.contradictions import contradictions
 from statveil.design.methods import choose
 from statveil.design.target import MaxDistortion
+from statveil.made_plan import Plan
 from statveil.mechanisms.comb import Comb
-from statveil.planning import Plan
 
 NORMAL = sv.Density("norm", (50, 12), low=0, high=100)
 

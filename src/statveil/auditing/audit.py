@@ -26,8 +26,8 @@ from statveil.auditing.tables import AuditTable, read_table
 from statveil.auditing.verdict import LEAST_TRIALS, decided, interval, looks
 from statveil.auditing.view import Earlier, Knowledge, View
 from statveil.errors import ProblemError, TableError, unknown_name
+from statveil.made_plan import Plan
 from statveil.numbers import number
-from statveil.planning import Plan
 from statveil.problem.structure import Structure
 from statveil.problem.tolerance import Relative
 from statveil.specification.planned import TablePlan

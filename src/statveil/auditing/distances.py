@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statveil.auditing.tables import AuditTable
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.tables.blocks import Array
 
 __all__ = ["distances", "w1"]

@@ -11,7 +11,7 @@ from statveil.auditing.inversion import Inversion
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View
 from statveil.auditing.written import precision
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.tables.blocks import Array
 
 __all__ = ["Span", "agreed", "on_comb", "precision", "pulled_back", "slack_of", "span"]

@@ -19,7 +19,7 @@ from statveil.auditing.sampling import FEW, MANY, Places, grouping, rows_of_tria
 from statveil.auditing.tables import AuditTable
 from statveil.auditing.view import Companion, Earlier, Knowledge, View
 from statveil.errors import StatveilError, TableError
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.problem.column_numbers import InMemory
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import LocationScale

@@ -10,7 +10,7 @@ from statveil.auditing.patterns import PATTERNS
 from statveil.auditing.relations import MISSING, Threshold
 from statveil.auditing.tables import AuditTable
 from statveil.auditing.view import Knowledge
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.problem.structure import Structure
 from statveil.tables.structure.aggregate_search import find_aggregates
 from statveil.tables.structure.alongside import SIZES

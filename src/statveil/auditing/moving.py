@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import Generator
 
 from statveil.errors import StatveilError
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box

@@ -10,7 +10,7 @@ import numpy as np
 
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.row_table import RowView
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.tables.blocks import Array
 
 __all__ = ["ROW_ATTACKERS", "RowAttacker"]

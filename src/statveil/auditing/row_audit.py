@@ -13,7 +13,7 @@ from statveil.auditing.row_attackers import ROW_ATTACKERS, Blind, RowAttacker
 from statveil.auditing.row_table import SEEN, RowTable, RowView, read_row_table, view_of
 from statveil.auditing.verdict import LEAST_TRIALS, decided, interval, looks
 from statveil.errors import ProblemError, TableError, unknown_name
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.problem.parameters import OutsidePriorError
 from statveil.problem.tolerance import Relative
 from statveil.spoken import Progress

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.tables.blocks import Array
 from statveil.tables.source import open_source
 from statveil.tables.structure.count_search import RowTellers, as_numbers

@@ -9,7 +9,7 @@ from statveil.auditing.tables import AuditTable
 from statveil.auditing.view import View
 from statveil.auditing.written import precision
 from statveil.errors import StatveilError, TableError
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.problem.families.categorical import Categorical
 from statveil.tables.blocks import Array, blocks_of
 from statveil.tables.estimate import estimate, shares_of

@@ -17,7 +17,7 @@ import polars as pl
 from statveil.auditing.game import release_column
 from statveil.auditing.sampling import Places
 from statveil.auditing.view import Companion, Knowledge
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.tables.blocks import Array, blocks_of
 from statveil.tables.changes import Changes, Derived, Labels
 from statveil.tables.groups import Masks

@@ -18,7 +18,7 @@ from statveil.auditing.scene import Partner, Scene, array_of
 from statveil.auditing.tables import AuditTable, joined_blocks, read_table
 from statveil.auditing.view import Knowledge
 from statveil.errors import TableError
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.specification.planned import TablePlan
 from statveil.tables.blocks import Array
 from statveil.tables.changes import Derived, Labels

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.tables.blocks import Array
 from statveil.tables.groups import Masks, read_groups
 from statveil.tables.preparing import column_labels

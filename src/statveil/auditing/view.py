@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from statveil.auditing.relations import Threshold
+from statveil.made_plan import Plan
 from statveil.modes import Mode
-from statveil.planning import Plan
 from statveil.problem.column_numbers import InMemory, TwoGroups
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array

@@ -10,7 +10,7 @@ from statveil.cli.options import Once, echo_json, grid_options, json_option, pro
 from statveil.cli.progress import line_shown
 from statveil.cli.terminal import IN_PLACE, echo
 from statveil.design.frontier import frontier
-from statveil.planning import METHODS
+from statveil.design.methods import METHODS
 from statveil.report.chart import check_suffix, save_frontier
 from statveil.spoken import describe
 

@@ -14,9 +14,11 @@ from statveil.cli.options import Once, echo_json, grid_options, json_option, pro
 from statveil.cli.parsing import parse_amount, parse_number, parse_range
 from statveil.cli.progress import line_shown
 from statveil.cli.terminal import IN_PLACE, echo
+from statveil.design.methods import METHODS
 from statveil.errors import PlanFileError, ProblemError
+from statveil.made_plan import Plan
 from statveil.plan_file import dump_plan, load_plan, save_plan
-from statveil.planning import METHODS, Plan, plan
+from statveil.planning import plan
 from statveil.problem.problem import Problem
 from statveil.spoken import describe
 

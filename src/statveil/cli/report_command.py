@@ -15,7 +15,7 @@ from statveil.errors import FileError
 from statveil.plan_file import load_plan
 
 if TYPE_CHECKING:
-    from statveil.planning import Plan
+    from statveil.made_plan import Plan
     from statveil.specification.planned import TablePlan
     from statveil.specification.specification import Specification
 

@@ -12,8 +12,8 @@ from statveil.auditing.redraw import redrawn
 from statveil.auditing.view import View
 from statveil.comparing.contender import Contender, Hits
 from statveil.comparing.stated import estimated, statistic
+from statveil.made_plan import Applied, Plan
 from statveil.mechanisms.directed import Directed
-from statveil.planning import Applied, Plan
 from statveil.problem.location_scale import LocationScale, evaluate
 from statveil.rounding import shown_up
 from statveil.tables.blocks import Array, blocks_of

@@ -9,7 +9,8 @@ from typing import Any
 from statveil.composition import composed
 from statveil.design.target import meets
 from statveil.errors import BudgetError, StatveilError
-from statveil.planning import Plan, plan
+from statveil.made_plan import Plan
+from statveil.planning import plan
 from statveil.problem.problem import Problem
 from statveil.problem.wording import distortion_text
 from statveil.rounding import shown_up

@@ -16,7 +16,7 @@ from statveil.errors import FileError, StatveilError
 from statveil.ledger.account import Account, refuse
 from statveil.ledger.entry import checked_column, checked_name
 from statveil.ledger.ledger import Ledger, Pending
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.spoken import Spoken
 from statveil.tables.bookkeeping import Written
 from statveil.tables.hashing import hash_file

@@ -16,8 +16,8 @@ from statveil.errors import BudgetError, FileError, ProblemError
 from statveil.ledger.account import Counted, Decision, decide, refuse
 from statveil.ledger.entry import STATES, checked_column, checked_name
 from statveil.ledger.store import Store, append, entry, last
+from statveil.made_plan import Plan
 from statveil.numbers import number
-from statveil.planning import Plan
 from statveil.problem.secret import Secret, secret_from_text
 from statveil.problem.secrets.rows import ROWS
 

@@ -9,7 +9,7 @@ from statveil.auditing.audit import Audit
 from statveil.auditing.table_audit import TableAudit
 from statveil.comparing.points import Comparison
 from statveil.design.frontier import Frontier
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.report.comparison import parameter_text
 from statveil.specification.planned import TablePlan
 from statveil.tables.inspection import Inspection

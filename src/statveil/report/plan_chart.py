@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.problem.prior import Box
 from statveil.problem.tolerance import Relative
 from statveil.report.look import ALARM, COLOURS, MUTED, OURS, finished, numbers

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from statveil.errors import TargetError
-from statveil.planning import Plan, plan
+from statveil.made_plan import Plan
+from statveil.planning import plan
 from statveil.problem.problem import Problem
 from statveil.rounding import shown_down, shown_up
 

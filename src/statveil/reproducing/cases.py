@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from statveil.planning import Plan, plan
+from statveil.made_plan import Plan
+from statveil.planning import plan
 from statveil.problem.families.binomial import Binomial
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.families.exponential import Exponential

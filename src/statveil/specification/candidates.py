@@ -13,7 +13,7 @@ from statveil.design.frontier import frontier
 from statveil.design.methods import choose
 from statveil.design.target import BinWidth, MaxRisk, meets
 from statveil.errors import StatveilError, TargetError
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.problem.prior import Box
 from statveil.specification.column_plan import column_risk, plan_column
 from statveil.specification.together import ColumnRisk

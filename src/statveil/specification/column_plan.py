@@ -9,7 +9,8 @@ from typing import Any
 from statveil.accounting import KINDS
 from statveil.design.target import ROUNDED
 from statveil.errors import ProblemError, TargetError
-from statveil.planning import Plan, plan
+from statveil.made_plan import Plan
+from statveil.planning import plan
 from statveil.problem.also import Also
 from statveil.problem.families.any_shape import VALUE
 from statveil.problem.problem import Problem

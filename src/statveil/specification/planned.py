@@ -9,8 +9,8 @@ from typing import Any
 
 from statveil.design.target import meets
 from statveil.errors import ProblemError
+from statveil.made_plan import Plan
 from statveil.plan_file import content_of, plan_from
-from statveil.planning import Plan
 from statveil.problem.tolerance import Relative
 from statveil.rounding import shown_up
 from statveil.specification.column_plan import column_risk, plan_column, planned_problems, secret_risks

@@ -16,8 +16,8 @@ from dataclasses import replace
 import numpy as np
 
 from statveil.design.target import ROUNDED
+from statveil.made_plan import Plan
 from statveil.numeric import Array, Index
-from statveil.planning import Plan
 from statveil.rounding import shown_up
 from statveil.specification.candidates import Candidates, Point
 from statveil.specification.placed import PlacedError, PlacedTargetError, about

@@ -11,8 +11,8 @@ import numpy as np
 
 from statveil.accounting import KINDS, hit_window
 from statveil.accounting.pieces import Parts, parts_of
+from statveil.made_plan import Plan
 from statveil.numeric import Array
-from statveil.planning import Plan
 from statveil.problem.axis import Axis
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.problem.problem import Problem
 from statveil.problem.wording import distortion_text
 from statveil.rounding import shown_up

@@ -16,7 +16,8 @@ from statveil.design.frontier import frontier
 from statveil.design.methods import choose
 from statveil.design.target import MaxRisk
 from statveil.errors import StatveilError, TargetError
-from statveil.planning import Plan, plan
+from statveil.made_plan import Plan
+from statveil.planning import plan
 from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.priors.flat import Flat
 from statveil.problem.priors.log_uniform import LogUniform

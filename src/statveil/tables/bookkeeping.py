@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from statveil.errors import TableError
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 
 __all__ = ["Bookkeeper", "Books", "NoBooks", "Written", "books_of", "source_mark"]
 

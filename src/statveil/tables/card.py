@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from statveil.errors import FileError, StatveilError
+from statveil.made_plan import Plan
 from statveil.plan_file import DAMAGE, damage
-from statveil.planning import Plan
 from statveil.problem.problem import Problem
 from statveil.problem.tolerance import Relative
 from statveil.problem.wording import beyond_shape

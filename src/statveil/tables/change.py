@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.structure.sampler import Sampler

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from statveil.errors import ColumnError, shortened
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.problem.of_groups import OfGroups
 from statveil.problem.problem import Problem
 from statveil.tables.source import Source

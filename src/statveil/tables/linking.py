@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from statveil.errors import ColumnError, StructureError
+from statveil.made_plan import Plan
 from statveil.modes import Mode
-from statveil.planning import Plan
 from statveil.specification.specification import Specification
 from statveil.tables.blocks import Array
 from statveil.tables.first_pass import FirstBeside

@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.tables.blocks import BLOCK, Array, blocks_of
 from statveil.tables.changes import Labels
 from statveil.tables.maps.column_map import ColumnMap

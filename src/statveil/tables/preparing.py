@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from statveil.errors import ColumnError, ProblemError
-from statveil.planning import Applied, Plan
+from statveil.made_plan import Applied, Plan
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.parameters import OutsidePriorError
 from statveil.problem.structure import Structure

@@ -14,7 +14,8 @@ import numpy as np
 
 from statveil.design.treatment import treatment
 from statveil.errors import StatveilError
-from statveil.planning import Plan, plan
+from statveil.made_plan import Plan
+from statveil.planning import plan
 from statveil.problem.model import CATALOGUE
 from statveil.problem.problem import Problem
 from statveil.problem.secret import Secret

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from statveil.errors import FileError, cannot
+from statveil.made_plan import Plan
 from statveil.plan_file import content_of
-from statveil.planning import Plan
 from statveil.small_file import read_small
 from statveil.specification.planned import TablePlan
 from statveil.tables.repeated import Notes, column_notes, table_entry, table_notes, well_formed

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, overload
 
 from statveil.errors import FileError, TableError
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.specification.planned import TablePlan
 from statveil.spoken import Spoken
 from statveil.tables.bookkeeping import Bookkeeper, Books, NoBooks, Written, books_of, source_mark

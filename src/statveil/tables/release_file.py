@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from statveil.errors import FileError, StatveilError, TableError, cannot
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.tables.bookkeeping import Bookkeeper, NoBooks, Written, source_mark
 from statveil.tables.card import card_path, read_card
 from statveil.tables.changes import Changes

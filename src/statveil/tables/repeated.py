@@ -8,8 +8,8 @@ from typing import Any
 
 from statveil.composition import compose
 from statveil.errors import StatveilError, StructureError
+from statveil.made_plan import Plan
 from statveil.plan_file import content_of, plan_from
-from statveil.planning import Plan
 from statveil.rounding import shown_up
 from statveil.specification.planned import TablePlan
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from statveil.errors import ColumnError, ProblemError
+from statveil.made_plan import Applied, Plan
 from statveil.modes.mode import SEVEN_DIGITS
-from statveil.planning import Applied, Plan
 from statveil.problem.column_numbers import ColumnNumbers
 from statveil.problem.prior import Box
 from statveil.tables.estimate import anchor_of

@@ -9,7 +9,7 @@ from typing import Any
 
 from statveil.contradictions import refuse_contradictions
 from statveil.errors import StructureError, TableError
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.problem.families.any_shape import VALUE
 from statveil.problem.parameters import OutsidePriorError
 from statveil.problem.secrets.rows import ROWS

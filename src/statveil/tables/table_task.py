@@ -10,7 +10,7 @@ from typing import Any
 
 from statveil.contradictions import refuse_contradictions
 from statveil.errors import ColumnError, StructureError, TableError
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.specification.planned import TablePlan
 from statveil.specification.treatments import Derive, Drop, Hide, Link
 from statveil.tables.changes import Changes, Labels, Replacement

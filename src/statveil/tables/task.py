@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from statveil.contradictions import refuse_contradictions
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.tables.blocks import Array
 from statveil.tables.card import make_card
 from statveil.tables.changes import Changes, Labels

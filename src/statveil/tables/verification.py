@@ -8,8 +8,8 @@ from collections.abc import Collection
 import numpy as np
 
 from statveil.errors import StructureError, unknown_name
+from statveil.made_plan import Plan
 from statveil.modes import Mode
-from statveil.planning import Plan
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.model import REDRAWN
 from statveil.problem.ordinal import Ordinal

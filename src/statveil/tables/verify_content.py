@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from statveil.errors import StatveilError, shortened
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.estimate import estimate, measured_for, own_statistic, shares_of
 from statveil.tables.groups import GroupRows, read_groups

@@ -10,7 +10,7 @@ from typing import Any
 
 from statveil.contradictions import contradictions
 from statveil.errors import FileError, StatveilError, TableError, cannot
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.specification.planned import TablePlan
 from statveil.spoken import Spoken
 from statveil.tables.card import VERSION, as_worded, card_path, check_card, make_card, plan_of, read_card

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from statveil.errors import StatveilError
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.specification.planned import TablePlan
 from statveil.tables.blocks import Array, blocks_of
 from statveil.tables.card import as_worded

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 import polars as pl
 
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.tables.blocks import Array
 from statveil.tables.groups import GroupRows
 from statveil.tables.structure.findings import Finding

@@ -9,7 +9,7 @@ from typing import Any
 
 from statveil.auditing.attacker import ATTACKERS, Attacker
 from statveil.auditing.audit import Audit, audit
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.problem.structure import Structure
 from statveil.tables.release import release
 from statveil.testing.comparison import same

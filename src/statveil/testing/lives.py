@@ -9,8 +9,8 @@ import numpy as np
 
 from statveil.auditing.game import release_column
 from statveil.contradictions import contradictions
+from statveil.made_plan import Plan
 from statveil.modes.mode import SEVEN_DIGITS
-from statveil.planning import Plan
 from statveil.problem.column_numbers import InMemory, TwoGroups
 from statveil.tables.blocks import Array
 from statveil.tables.estimate import own_statistic, shares_of

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from statveil.auditing.game import release_column
+from statveil.made_plan import Plan
 from statveil.modes import MODES, Mode
 from statveil.modes.mode import SEVEN_DIGITS
-from statveil.planning import Plan, plan
+from statveil.planning import plan
 from statveil.problem.of_groups import OfGroups
 from statveil.problem.problem import Problem
 from statveil.tables.blocks import BLOCK, Array, blocks_of

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.random import Generator
 
 from statveil.errors import ProblemError, StatveilError, TargetError
-from statveil.planning import Plan, plan, simulate
+from statveil.made_plan import Plan
+from statveil.planning import plan, simulate
 from statveil.problem.column_numbers import InMemory
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.family import Family

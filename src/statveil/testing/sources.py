@@ -15,7 +15,8 @@ import polars as pl
 from numpy.typing import NDArray
 from polars.exceptions import PolarsError
 
-from statveil.planning import Plan, plan
+from statveil.made_plan import Plan
+from statveil.planning import plan
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.families.location import Location
 from statveil.problem.families.poisson import Poisson

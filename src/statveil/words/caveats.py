@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.problem.wording import distortion_text, hit_text, share_of
 from statveil.rounding import shown_up
 from statveil.words.plan import change_sentences, risk_sentence

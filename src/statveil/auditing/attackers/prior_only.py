@@ -9,7 +9,7 @@ import numpy as np
 from statveil.auditing.attacker import Attacker
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 
 __all__ = ["PriorOnly"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from statveil.design.frontier import frontier
 from statveil.errors import StatveilError
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.report.chart import tradeoff_chart
 from statveil.report.document.audit_part import audit_part
 from statveil.report.document.elements import bullets, figure, section, table, text

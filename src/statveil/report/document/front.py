@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 from statveil.auditing.result import Audit
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.report.audit import verdict_of
 from statveil.report.document.elements import bullets, dots, facts, section, table, text
 from statveil.report.document.material import Material

@@ -10,7 +10,7 @@ from typing import Any
 from statveil.auditing.result import Audit
 from statveil.auditing.table_audit import TableAudit
 from statveil.errors import FileError, ProblemError
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.problem.tolerance import Relative
 from statveil.specification.planned import TablePlan
 from statveil.tables.card import check_card

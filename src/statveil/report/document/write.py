@@ -9,7 +9,7 @@ from typing import Any
 from statveil.auditing.result import Audit
 from statveil.auditing.table_audit import TableAudit
 from statveil.errors import FileError
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.report.document.elements import text
 from statveil.report.document.evidence import evidence_part
 from statveil.report.document.front import PRIVATE_MARK, PUBLIC_MARK, front_part, title_of

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from statveil.planning import Plan, plan
+from statveil.made_plan import Plan
+from statveil.planning import plan
 from statveil.problem.families.gaussian import Gaussian
 from statveil.problem.families.location import Location
 from statveil.problem.prior import Box

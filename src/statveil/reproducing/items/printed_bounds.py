@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from statveil.planning import Plan, plan, simulate
+from statveil.made_plan import Plan
+from statveil.planning import plan, simulate
 from statveil.problem.families.binomial import Binomial
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.families.location import Location

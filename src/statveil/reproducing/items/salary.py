@@ -8,7 +8,8 @@ import numpy as np
 
 from statveil.datasets.dataset import Dataset
 from statveil.datasets.salary import OLDER, YOUNGER
-from statveil.planning import Plan, plan
+from statveil.made_plan import Plan
+from statveil.planning import plan
 from statveil.problem.families.location import Location
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem

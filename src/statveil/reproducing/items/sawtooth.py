@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from statveil.made_plan import Plan
 from statveil.mechanisms.interval import Interval
-from statveil.planning import Plan, plan
+from statveil.planning import plan
 from statveil.problem.families.gaussian import Gaussian
 from statveil.problem.families.shifted_exponential import ShiftedExponential
 from statveil.problem.families.uniform import Uniform

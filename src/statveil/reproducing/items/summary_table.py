@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from statveil.planning import Plan, plan, simulate
+from statveil.made_plan import Plan
+from statveil.planning import plan, simulate
 from statveil.reproducing.cases import Case, binned_cases, counting_cases, prior_text
 from statveil.reproducing.drawing import COLOURS, data, title
 from statveil.reproducing.item import Item, Work

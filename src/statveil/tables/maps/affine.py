@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.location_scale import LocationScale
 from statveil.tables.blocks import Array, all_finite

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 
-from statveil.planning import Applied, Plan
+from statveil.made_plan import Applied, Plan
 from statveil.problem.column_numbers import TwoGroups
 from statveil.tables.blocks import Blocks
 from statveil.tables.estimate import anchor_of

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statveil.errors import ColumnError, FileError, cannot
-from statveil.planning import Plan
+from statveil.made_plan import Plan
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import BLOCK, Array, Blocks
 from statveil.tables.maps.build import Job
