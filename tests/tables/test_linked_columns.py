@@ -52,6 +52,13 @@ def test_formulas_are_derived_and_taxes_and_tips_dropped_and_neither_is_linked()
     assert not any("link =" in part for part in parts.values())
 
 
+def test_of_columns_that_tell_each_other_the_finest_is_hidden_wherever_it_stands():
+    exact = np.random.default_rng(5).lognormal(4, 0.5, 1_000)
+    _, said = drafted(whole=np.floor(exact), exact=exact)
+    assert said["whole"] == {"derive": "floor(exact)"}
+    assert said["exact"]["hide"] == "mean"
+
+
 def test_a_second_clock_is_proposed_as_a_link_with_its_factor():
     rng, rows = np.random.default_rng(2), 1_000
     start = rng.integers(300, 1_200, rows)

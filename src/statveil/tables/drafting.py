@@ -107,8 +107,10 @@ def draft_table(table: Any, *, progress: Progress = lambda stage, rows, total: N
     names = {str(name): source.find(name) for name in source.names}
     hidden = [name for name, one in reports.items() if one.command]
     told = _told(source, {name: names[name] for name in hidden}, progress) if hidden else {}
-    leaders = {name: leader for name, leader in _leaders(hidden, told).items() if name in names}
     rows = _first_rows(source, names, hidden) if hidden else {}
+    # of columns that tell each other one with clearly more different values is hidden: the others follow from it
+    finest = sorted(hidden, key=lambda name: -int(4 * np.log2(rows[name].n_unique())))
+    leaders = {name: leader for name, leader in _leaders(finest, told).items() if name in names}
     proposed = []
     for name, report in reports.items():
         if name in leaders:
