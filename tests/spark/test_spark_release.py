@@ -34,8 +34,8 @@ def test_every_mode_releases_what_one_machine_does(spark, mode):
     table = table_for(mode)
     wanted = sv.release(BY_MODE[mode], table, column="x", seed=SEED, details=True)
     found = sv.release(BY_MODE[mode], spark.createDataFrame(table.to_arrow()), column="x", seed=SEED, details=True)
-    assert found.record["coefficients"] == wanted.record["coefficients"]
-    assert {**found.card, "rows": 0} == {**wanted.card, "rows": 0}
+    assert found.record == wanted.record  # coefficients, measured statistics and the hash of the column
+    assert found.card == wanted.card
     released = back(found.table)
     assert released.schema == wanted.table.schema
     assert released.equals(wanted.table)

@@ -271,5 +271,10 @@ def hash_column(table: Source, column: Any) -> str:
         for block in table.blocks(column):
             digest.update(block.tobytes())
     else:
-        digest.update(repr(table.column(column).to_list()).encode())
+        # the text of one list of all rows, of which a piece is in memory at a time
+        digest.update(b"[")
+        texts = (repr(piece.to_list())[1:-1] for piece in table.pieces(column) if len(piece))
+        for number, text in enumerate(texts):
+            digest.update(f"{', ' * (number > 0)}{text}".encode())
+        digest.update(b"]")
     return digest.hexdigest()

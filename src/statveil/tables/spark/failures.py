@@ -12,6 +12,7 @@ from statveil.errors import StatveilError, TableError
 
 __all__ = ["quiet", "spark_works"]
 
+_RAISED = re.compile(r"\w+(Error|Exception): .")
 _OURS = re.compile(r"statveil\.errors\.(\w+): ([^\n]+)")
 
 
@@ -42,7 +43,9 @@ def _reason(text: str) -> str:
         return "an executor or Spark itself was lost. Nothing was published; run it again."
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     caused = [line for line in lines if line.startswith("Caused by: ")]
-    found = (caused[-1].removeprefix("Caused by: ") if caused else lines[0] if lines else "no reason was given")[:300]
+    raised = [line for line in lines if _RAISED.match(line)]  # the last line of what a Python worker raised
+    said = [*lines[:1], *(line.removeprefix("Caused by: ") for line in caused), *raised]
+    found = said[-1][:300] if said else "no reason was given"
     return found if found.endswith(".") else f"{found}."
 
 

@@ -39,13 +39,13 @@ def numbered(native: Any) -> Any:
 def rows_of(native: Any, places: Sequence[int]) -> Iterator[tuple[int, pl.DataFrame]]:
     """The columns at these places, in row order and in pieces of any length, each with its partition's number.
 
-    The driver holds what it needs of one partition at a time.
+    The driver holds what it needs of one partition, and that of the next while it is made.
     """
     import pyarrow as pa
 
     chosen = numbered(native).select(*[own_name(place) for place in places], NUMBER)
     with spark_works("read the DataFrame"), quiet():
-        for row in chosen.mapInArrow(packer(), PACKED).toLocalIterator():
+        for row in chosen.mapInArrow(packer(), PACKED).toLocalIterator(prefetchPartitions=True):
             table = pa.ipc.open_stream(io.BytesIO(row["data"])).read_all()
             columns = [any_series(table.column(one)).alias(own_name(one_place)) for one, one_place in enumerate(places)]
             frame = pl.DataFrame(columns) if columns else pl.DataFrame(height=row["rows"])
