@@ -7,10 +7,20 @@ import os
 import shutil
 import sys
 import warnings
+from pathlib import Path
 
 import pytest
 
 from tests.missing import missing
+
+_SOCKET = "Exception ignored in. <socket"
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            # Spark before 4.2 leaves it to the collector of garbage to close its own sockets
+            item.add_marker(pytest.mark.filterwarnings(f"ignore:{_SOCKET}:pytest.PytestUnraisableExceptionWarning"))
 
 
 @pytest.fixture(scope="session")
