@@ -133,15 +133,14 @@ def main() -> None:
 
 
 def measure(page: Page, pid: int, trials: int, *, large: bool) -> None:
-    files = [path.as_posix() for path in (Path(__file__).parents[1] / "src/statveil/studio/static").rglob("*.*")]
-    static = ["/static/" + path.partition("static/")[2] for path in files if not path.endswith("index.html")]
+    asked = ("/", *re.findall(r'(?:src|href)="(/static/[^"]*)"', page("GET", "/").decode()))
 
     def first_page(number: int) -> None:
-        for path in ("/", *static, "/api/study"):
+        for path in asked:
             page("GET", path)
 
     time.sleep(8)  # what it warms up beside
-    shown(f"first page ({len(static)} files and the study)", seconds(pid, first_page), 0.3)
+    shown(f"first page ({len(asked)} requests)", seconds(pid, first_page), 0.3)
     page.changed("POST", "/api/table/path", path="staff.parquet")
     page.changed("PUT", "/api/columns/1", action="derive", expression="log(wage)")
     for place in (2, 3):

@@ -51,6 +51,7 @@ def first_page(chromium: Any, address: str, pid: int) -> None:
     for _ in range(ROUNDS):
         context = chromium.new_context()
         tab = context.new_page()
+        time.sleep(1)  # a new window loads pages of the browser's own
         seen: list[str] = []
         tab.on("request", lambda request, seen=seen: seen.append(request.url))
         start = time.perf_counter()

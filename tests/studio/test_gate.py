@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 from importlib import resources
 
+import polars as pl
 import pytest
 
 from statveil.studio.running import listening
@@ -148,16 +150,30 @@ def test_no_answer_waits_for_the_acknowledgement_of_its_head():
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
-def test_every_module_of_the_page_is_asked_for_at_once(open_desk):
-    """The page names them all: a module is else found only when the one that needs it was read."""
+def test_the_first_page_asks_for_one_script_and_brings_the_study(open_desk):
+    """Each request costs a browser some milliseconds, and what is asked for by a script is asked for late."""
     page = open_desk.client.get("/").text
-    named = re.findall(r'rel="modulepreload" href="/static/([^"]+)"', page)
-    static = resources.files("statveil.studio") / "static"
-    assert sorted(named) == sorted(f"js/{one.name}" for one in (static / "js").iterdir())
-    assert "<!--" not in page
-    for one in named:
-        answer = open_desk.client.get(f"/static/{one}")
-        assert answer.headers["content-type"].startswith("text/javascript")
+    asked = re.findall(r'(?:src|href)="(/[^"]*)"', page)
+    assert sorted(asked) == ["/static/icon.svg", "/static/studio.css", "/static/studio.js"]
+    assert "{{" not in page
+    study = re.search(r'<script type="application/json" id="study">(.*?)</script>', page)[1]
+    assert json.loads(study) == open_desk.study
+    answer = open_desk.client.get("/static/studio.js")
+    assert answer.headers["content-type"].startswith("text/javascript")
+    modules = (resources.files("statveil.studio") / "static" / "js").iterdir()
+    assert sorted(re.findall(r"=> \{ // (\w+\.js)$", answer.text, re.MULTILINE)) == sorted(one.name for one in modules)
+
+
+def test_no_name_of_a_column_ends_the_study_in_the_page(tmp_path):
+    hostile = "</script><script>alert(1)</script><!--"
+    pl.DataFrame({hostile: [1, 2]}).write_csv(tmp_path / "t.csv")
+    with desk(tmp_path) as found:
+        found.open("t.csv")
+        page = found.client.get("/").text
+        assert hostile not in page
+        assert page.count("<script") == page.count("</script>") == 2
+        study = re.search(r'id="study">(.*?)</script>', page)[1]
+        assert json.loads(study)["columns"][0]["name"] == hostile
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"nonsense", b'{"a":', b"\xff\xfe", b"[" * 100_000])

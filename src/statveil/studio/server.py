@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import mimetypes
 import shutil
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import resources
@@ -23,6 +22,7 @@ from statveil.studio.choice import TEXTS, risk
 from statveil.studio.commands import commands
 from statveil.studio.deciding import check
 from statveil.studio.gate import App, Gate, new_token
+from statveil.studio.joining import joined
 from statveil.studio.ledger_view import ledger_view
 from statveil.studio.refining import Refiner
 from statveil.studio.refusal import Refusal
@@ -53,7 +53,7 @@ _STATIC = Path(str(resources.files("statveil.studio") / "static"))
 def studio_app(study: Study, refiner: Refiner, *, token: str, port: int) -> App:
     """The application behind its gate."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
-    _pages(app, token)
+    _pages(app, study, token)
     _tables(app, study)
     _choices(app, study, refiner)
     _jobs(app, study)
@@ -119,31 +119,27 @@ def _errors(app: FastAPI) -> None:
 
 
 # --- routes ----------------------------------------------------------------------------------------
-def _pages(app: FastAPI, token: str) -> None:
+def _pages(app: FastAPI, study: Study, token: str) -> None:
+    # what is not listed here is not served, whatever a path says; small files, read once
     known = {
-        path.relative_to(_STATIC).as_posix(): path for path in sorted(_STATIC.rglob("*")) if path.is_file()
-    }  # what is not listed here is not served, whatever a path says
-
-    # all asked for at once: a module is else found only when the one that needs it was read
-    modules = "".join(f'<link rel="modulepreload" href="/static/{one}">' for one in known if one.endswith(".js"))
+        "studio.css": ("text/css", (_STATIC / "studio.css").read_bytes()),
+        "icon.svg": ("image/svg+xml", (_STATIC / "icon.svg").read_bytes()),
+        "studio.js": ("text/javascript", joined(_STATIC / "js", "main").encode()),
+    }
+    frame = (_STATIC / "index.html").read_text(encoding="utf-8").replace("{{token}}", token)
 
     @app.get("/")
     async def page() -> Response:
-        if "index.html" not in known:
-            raise Refusal("the page is not part of this installation; install statveil anew.", status=404)
-        text = known["index.html"].read_text(encoding="utf-8")
-        text = text.replace("<!-- modules -->", modules).replace("{{token}}", token)
+        # with the study, for which the page would else ask when it has been read
+        text = frame.replace("{{study}}", answer_bytes(await _done(study.to_json)).decode())
         return Response(text, media_type="text/html; charset=utf-8")
 
     @app.get("/static/{name:path}")
     async def static(name: str) -> Response:
-        if name not in known or name == "index.html":
+        if name not in known:
             raise Refusal("there is nothing at this address.", status=404)
-        kind = {".js": "text/javascript", ".mjs": "text/javascript"}.get(known[name].suffix)
-        return Response(
-            known[name].read_bytes(),
-            media_type=kind or mimetypes.guess_type(name)[0] or "application/octet-stream",
-        )
+        kind, content = known[name]
+        return Response(content, media_type=kind)
 
 
 def _tables(app: FastAPI, study: Study) -> None:

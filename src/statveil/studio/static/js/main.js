@@ -2,8 +2,8 @@
 
 import { h, renew, replace } from "./dom.js";
 import { jobsMove } from "./jobs.js";
-import { clear, notice } from "./notice.js";
-import { current, refresh, subscribe } from "./state.js";
+import { clear } from "./notice.js";
+import { accept, current, refresh, subscribe } from "./state.js";
 import { releaseStep } from "./step_release.js";
 import { secretStep } from "./step_secret.js";
 import { tableStep } from "./step_table.js";
@@ -74,4 +74,4 @@ jobsMove(() => show(false));
 window.addEventListener("hashchange", () => show(true));
 for (const name of ["dragover", "drop"]) window.addEventListener(name, (event) => event.preventDefault()); // a file beside the drop zone is not opened
 window.addEventListener("focus", () => refresh().catch(() => undefined)); // another tab may have gone on
-refresh().catch((problem) => notice(problem.message));
+accept(JSON.parse(document.getElementById("study").textContent)); // as it was when the page was asked for
