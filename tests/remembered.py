@@ -66,7 +66,7 @@ class OnceForEachGoal(_Kept):
 
     honest = staticmethod(accounting.risk)
 
-    def __call__(self, problem: Any, goal: Any, *, progress: Any, **options: Any) -> Any:
+    def __call__(self, problem: Any, goal: Any, *, progress: Any = None, **options: Any) -> Any:
         heard = progress is not None and progress.__closure__ is not None
         portable = problem.family.portable and problem.secret.portable
         if heard or not portable or accounting.risk is not self.honest:

@@ -12,7 +12,7 @@ from numpy.random import Generator
 
 from statveil import accounting
 from statveil.baseline import risk_without_release
-from statveil.design.methods import METHODS, choose
+from statveil.design.methods import METHODS, Choice, choose
 from statveil.design.optimum import least_possible, one_line
 from statveil.design.partition.designer import check_grid
 from statveil.design.refinement import refine
@@ -32,7 +32,7 @@ from statveil.theory.gamma import gamma, least_distortion, limit_on_distortion, 
 from statveil.theory.prior_distance import PriorDistance, prior_distance
 from statveil.vouched import vouch_for
 
-__all__ = ["Limits", "limits", "plan", "simulate"]
+__all__ = ["Limits", "limits", "plan", "plan_in_brief", "simulate"]
 
 
 _ROUNDED_UP = 1e-3
@@ -158,6 +158,29 @@ def plan(
         if robust is None:
             raise said from None
         raise TargetError(f"for attackers of every tolerance up to {robust[1]:g}, {said}") from None
+    return _guaranteed(problem, asked, goal, chosen, robust=robust)
+
+
+def plan_in_brief(problem: Problem, *, max_risk: float, method: str, grid: int | None = None) -> Plan:
+    """A plan with its guarantee and without what it is held against: the optimum and the paper's own bound.
+
+    Those are found by searches of their own, up to some seconds; who moves a slider reads neither.
+    """
+    goal = target(max_risk=max_risk)
+    chosen = choose(problem, goal, method=_allowed(method, problem, after=False), cells=grid)
+    return _guaranteed(problem, problem, goal, chosen, brief=True)
+
+
+def _guaranteed(
+    problem: Problem,
+    asked: Problem,
+    goal: Target,
+    chosen: Choice,
+    *,
+    robust: tuple[float, float] | None = None,
+    brief: bool = False,
+) -> Plan:
+    """The mechanism that was chosen with what it promises; ``asked`` is the problem at the highest tolerance."""
     mechanism = chosen.mechanism
     found = accounting.risk(problem, mechanism)
     blind = risk_without_release(problem)
@@ -167,7 +190,7 @@ def plan(
     about = min(1.0, value * (1 + 1e-6))
     measure, limit = problem.measure, limit_on_distortion(problem, constant, about)
     # widened windows have another optimum than those that are meant
-    known = (chosen.certificate is None or one_line(problem)) and not problem.family.widened
+    known = not brief and (chosen.certificate is None or one_line(problem)) and not problem.family.widened
     inner = least_distortion(constant, problem.tolerance, about)
     best = least_possible(problem, about, low=inner, high=distorted) if known else None
     if limit > measure.stated(distorted) * (1 + 1e-6):
@@ -183,7 +206,7 @@ def plan(
         mode=mode_of(problem, chosen.how.kind, mechanism.moves).name,
         risk=value,
         risk_kind=found.kind,
-        published_bound=published_bound(problem, mechanism),
+        published_bound=None if brief else published_bound(problem, mechanism),
         distortion=measure.stated(distorted),
         gamma=constant,
         lower_bound=limit,

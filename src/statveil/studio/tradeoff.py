@@ -17,7 +17,7 @@ from statveil.design.methods import choose
 from statveil.design.target import MaxRisk
 from statveil.errors import StatveilError, TargetError
 from statveil.made_plan import Plan
-from statveil.planning import plan
+from statveil.planning import plan, plan_in_brief
 from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.priors.flat import Flat
 from statveil.problem.priors.log_uniform import LogUniform
@@ -210,7 +210,7 @@ def _coarse_plan(texts: Texts, max_risk: float) -> Plan | str:
     problem = problem_of(*texts)
     options: dict[str, Any] = {"method": "interval"} if _even(problem) else {"method": "dynamic", "grid": _CELLS}
     try:
-        return plan(problem, max_risk=max_risk, **options)
+        return plan_in_brief(problem, max_risk=max_risk, **options)
     except TargetError as error:
         return str(error)
     except StatveilError:

@@ -55,6 +55,7 @@ export function tradeoffPanel(index) {
   const toPlace = (risk) => Math.round((1000 * Math.log(risk / lowest)) / Math.log(HIGHEST / lowest));
 
   let asked = 0;
+  let told = null; // the answer that is shown
   const ask = async (risk, again = 0) => {
     finer.cancel();
     asked += 1;
@@ -62,10 +63,13 @@ export function tradeoffPanel(index) {
     try {
       const answer = await send("POST", "/api/tradeoff", { column: index, ...(risk === null ? {} : { max_risk: risk }) });
       if (mine !== asked) return;
-      show(answer);
+      const text = JSON.stringify(answer);
+      if (text !== told) show(answer); // the same words again would be read out again
+      told = text;
       if (answer.complete === false && again < 300) finer(risk, again + 1);
     } catch (problem) {
       if (mine !== asked) return;
+      told = null;
       replace(wrong, h("p", {}, problem.message), STEP_OF[problem.field]?.[0] === "#secret" && h("a", { href: "#secret" }, "Go to the secret"));
       drawn.hidden = true;
       replace(words);
@@ -73,7 +77,7 @@ export function tradeoffPanel(index) {
     }
   };
   const finer = later(400, ask); // a coarse curve comes at once; the plan itself is ready a little later
-  const askSoon = later(60, ask);
+  const askSoon = later(30, ask);
   const show = (answer) => {
     replace(wrong, answer.problem && h("p", {}, sentence(answer.problem.message)));
     drawn.hidden = false;
