@@ -269,8 +269,9 @@ def test_a_cancelled_job_leaves_nothing_and_the_next_one_runs(tmp_path, large):
         at.open("large.parquet")
         before = at.study
         job = at("POST", "/api/inspect", {"revision": at.revision})["job"]
-        assert at("POST", "/api/inspect", {"revision": at.revision}, status=400)["message"].startswith("wait until")
-        assert at.put(0, status=400, action="keep")["message"].startswith("wait until")
+        busy = "wait until the columns have been looked at, or cancel that."
+        assert at("POST", "/api/inspect", {"revision": at.revision}, status=400)["message"] == busy
+        assert at.put(0, status=400, action="keep")["message"] == busy
         assert [one["id"] for one in at.study["jobs"]] == [job]  # which a reload goes on watching
         found = at("POST", f"/api/jobs/{job}/cancel")
         assert found["state"] == "cancelled"

@@ -28,6 +28,13 @@ __all__ = ["Study"]
 
 DEFAULT_RISK = 0.2
 """What a column that is to be hidden starts with."""
+_UNTIL = {
+    "inspect": "the columns have been looked at",
+    "plan": "the plan is made",
+    "release": "the table is released",
+    "audit": "the attackers are done",
+}
+"""What is waited for while a job runs, as people would say it."""
 
 
 class Study:
@@ -135,7 +142,7 @@ class Study:
                 more={"study": self.to_json()},
             )
         if idle and self.running is not None:
-            raise Refusal(f"wait until the {self.running.kind} has ended, or cancel it.", field=None)
+            raise Refusal(f"wait until {_UNTIL[self.running.kind]}, or cancel that.", field=None)
 
     def need_table(self) -> OpenTable:
         """The table; refused where there is none."""
