@@ -160,6 +160,24 @@ def test_few_frequent_values_and_heaps_are_no_32_bit_numbers():
         assert watched.any
 
 
+@pytest.mark.parametrize("off", [-20, -16, -8, -4, -1, 0, 1, 3, 4, 5, 8, 9, 16, 20])
+def test_32_bit_numbers_count_alike_in_the_first_rows_and_in_later_ones(off):
+    """Later rows have a quick look first, which must not miss one whose last digits are a little off."""
+    rng = np.random.default_rng(9)
+    sizes = 10.0 ** rng.uniform(-44, 38, 3_000)
+    short = np.concatenate([sizes, -sizes, 2.0 ** np.arange(-149, 128)]).astype(np.float32).astype(np.float64)
+    moved = (short.view(np.int64) + off).view(np.float64)
+    others = rng.normal(500, 150, 1_000)
+    for one in (moved, *np.array_split(moved, 40)):
+        first, later = ShortFloats(bits=53), ShortFloats(bits=53)
+        first.watch(np.concatenate([others, one]))
+        later.watch(others)
+        later.watch(one)
+        assert later.any == first.any
+        assert later._found == first._found
+    assert abs(off) > 4 or later.any
+
+
 # --- the words of the card ------------------------------------------------------------------------
 def card_of(text, frame):
     return sv.release(planned(text), pl.DataFrame(frame), seed=SEED, details=True).card

@@ -180,7 +180,7 @@ def _same(one: Derived, columns: Mapping[str, pl.Series], found: pl.Series) -> b
     wanted = one.rows({name: columns[name] for name in one.needs})
     if wanted.dtype == pl.String or found.dtype == pl.String:
         return bool(wanted.cast(pl.String).eq_missing(found.cast(pl.String)).all())
-    if wanted.dtype == found.dtype and bool(wanted.eq_missing(found).all()):
+    if wanted.equals(found, check_dtypes=True):
         return True  # to the last bit, as a rule
     two = (_numbers(wanted), _numbers(found))
     return bool(np.allclose(*two, rtol=1e-9, atol=0.0, equal_nan=True))
