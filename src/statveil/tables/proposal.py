@@ -39,6 +39,8 @@ _GRIDS = ("transform", "repeats", "ratios")
 """Findings that explain values which repeat: those are no atoms that anybody knows one by one."""
 _DIGITS = 4
 """Digits of a frequent value that outsiders may know, such as a price; a longer one is known from the table alone."""
+_AROUND = 3
+"""Standard deviations around a frequent value within which the statistic lies."""
 _OTHERS = {"a quantile": Quantile(0.9), "the std": Std()}
 
 
@@ -104,7 +106,7 @@ def propose(
     """
     grids = {finding.name for finding in (*structure, *declared) if finding.name in _GRIDS}
     told = [finding for finding in declared if finding.flag and not (grids and finding.name == "atoms")]
-    known = _structure(told)
+    known = _structure(told, measured)
     if measured.maximum == measured.minimum:
         return Proposal(known=known_text(known), command="", shuffle=False, no_map=("All rows have one value.",))
     looked = _Looked(sample=sample, structure=structure, measured=measured, bits=bits, grids=grids)
@@ -132,7 +134,7 @@ def propose(
     return Proposal(known=known_text(known), command="", shuffle=False, no_map=(refusals[0],))
 
 
-def _structure(found: list[Finding]) -> Structure:
+def _structure(found: list[Finding], measured: Measured) -> Structure:
     values = {finding.name: finding.values for finding in found if finding.name != "bounds"}
     bounds: dict[str, float] = {}
     for finding in found:
@@ -146,7 +148,9 @@ def _structure(found: list[Finding]) -> Structure:
         step=values.get("step", (None,))[0],
         heaps=values.get("heaps", ()),
         atoms=tuple(
-            value for value in values.get("atoms", ()) if not _beyond(value, minimum, maximum) and _short(value)
+            value
+            for value in values.get("atoms", ())
+            if not _beyond(value, minimum, maximum) and _short(value) and not _tells_place(value, bounds, measured)
         ),
     )
 
@@ -162,6 +166,15 @@ def _short(value: float) -> bool:
     [True, True, True, True, False]
     """
     return len(f"{abs(value):.14e}".partition("e")[0].replace(".", "").rstrip("0")) <= _DIGITS
+
+
+def _tells_place(value: float, bounds: dict[str, float], measured: Measured) -> bool:
+    """Whether a frequent value, named in a public plan, would say where the column lies.
+
+    The column lies around its frequent values, up to some standard deviations. That is news where they lie further than
+    that from all that is known anyway: from 0 and from the bounds.
+    """
+    return min(abs(value - anchor) for anchor in (0.0, *bounds.values())) > _AROUND * measured.std
 
 
 def _options(known: Structure, measured: Measured) -> Iterator[Structure]:

@@ -17,6 +17,7 @@ from statveil.tables.structure.lattice_search import Lattice, find_lattice, shor
 from statveil.tables.structure.misfit_search import find_excess
 from statveil.tables.structure.multiple_search import multiples, of_multiples, spacing
 from statveil.tables.structure.part_search import lattice_of_a_part
+from statveil.tables.structure.place_search import find_public_rule
 from statveil.tables.structure.ratio_search import binary_step, log_ratios, ratios
 from statveil.tables.structure.repeat_search import repeats
 from statveil.tables.structure.rough_search import find_roughness, find_wave, level_out
@@ -201,7 +202,7 @@ def _waves(lattice: Lattice, rows: Array, periods: tuple[int, ...]) -> tuple[tup
     for _ in range(3):
         wave = find_wave(lattice, rows)
         if wave is None:
-            return periods, find_roughness(lattice, rows)
+            return periods, find_roughness(lattice, rows) or find_public_rule(lattice, rows)
         if not wave.whole:
             break
         own = int(wave.period)
@@ -294,9 +295,9 @@ def _repeats(counts: Whole, places: float) -> list[Finding]:
 
 def _rough() -> list[Finding]:
     says = (
-        "some places of the lattice are used more often than their neighbours, as after a rounded change of units; the "
-        "pattern moves along with the column and shows how far: release the column in the unit in which it was "
-        "measured, or by a family with a full model."
+        "some places of the lattice are used more often than their neighbours, as after a rounded change of units, or "
+        "by rounded ratios of whole numbers; the pattern moves along with the column and shows how far: release the "
+        "column in the unit in which it was measured, or by a family with a full model."
     )
     return [Finding(name="rough", values=(), flag="", says=says)]
 

@@ -1,0 +1,206 @@
+"""Places of a lattice that a public rule reaches: rounded changes of units, ratios, body mass indices, logarithms.
+
+Whoever knows that speeds in whole miles per hour were whole knots knows which numbers cannot occur, and how many ways
+lead to each of the others. A column that is moved by whole steps keeps that pattern, so the move that fits the rule
+best is the true one. The rule can be too fine, or the rows too few, for a wave or a roughness to show (rough_search.py)
+while it is plain to somebody who has the rule. So usual rules are held against the column as such a person would.
+
+The evidence of a rule is how much likelier it makes the rows than a smooth shape does: the product over the rows of
+the ways that lead to their places, relative to the mean of the ways around. For a smooth shape its expectation is 1,
+and so is that of a mean over rules: it exceeds 1 / p with probability p at most (Markov), however many rules there are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statveil.tables.blocks import Array
+from statveil.tables.structure.lattice_search import Lattice
+
+__all__ = ["find_public_rule"]
+
+_LUCK = 0.005
+"""Probability with which a smooth shape is taken for one that a rule made."""
+_MOST_PLACES = 20_000
+_FEWEST_ROWS = 16
+_OTHERS = (0.02, 0.4)
+"""Shares of rows that do not follow the rule."""
+_LEAST = 2.0
+"""Evidence, in logarithms, below which a rule is not looked at closely."""
+_SHIFTS = 40
+"""A shape that is no smoother than the rule fits it as well some steps away, in either direction."""
+_ALIKE = 0.15
+"""Share of the moves that may fit the rule about as well: rules repeat themselves."""
+_AROUND = 12
+"""Places on either side over which the ways to a place are averaged."""
+_FEWEST_WINDOWS = 6
+_MANY = 12
+"""Ways that lead to each place on average, beyond which all places are reached alike."""
+_UNITS = (
+    # lengths and areas
+    *(2.54, 0.3048, 30.48, 0.9144, 1.609344, 1.852, 0.09290304, 0.40468564, 2.58998811),
+    # weights and volumes
+    *(0.45359237, 28.349523125, 6.35029318, 3.785411784, 4.54609, 29.5735295625, 0.0283168466),
+    # energies and pressures
+    *(4.184, 1.05505585, 0.74569987, 6.894757293, 0.133322387, 33.8638867, 1.01325),
+    # speeds and temperatures
+    *(1.150779448, 0.514444444, 0.868976242, 0.621371192, 0.277777778, 5 / 9, 1.8),
+    # blood values
+    *(1 / 18.0182, 18.0182, 0.02586, 88.42, 1 / 88.42),
+    # thousands a year, parts of a year, a day and a week
+    *(1000 / 12, 1000 / 52, 1000 / 2080, 1000 / 1950, 1 / 12, 1 / 24, 1 / 60, 1 / 7, 1 / 3, 1 / 365.25),
+)
+_PARTS = (1.0, 0.5, 0.1, 10.0)
+"""Of a unit, in which was measured."""
+
+
+def find_public_rule(lattice: Lattice, counts: Array) -> bool:
+    """Whether the rows lie on the places that a usual rule reaches, more than a smooth shape would have them there."""
+    rows = float(np.sum(counts))
+    low, high = int(lattice.index[0]), int(lattice.index[-1])
+    if not lattice.anchored or rows < _FEWEST_ROWS or high - low > _MOST_PLACES or high == low:
+        return False
+    margin = _SHIFTS + 2 * _AROUND
+    first, size = low - margin, high - low + 1 + 2 * margin
+    kinds = [
+        [_evidence(ways, lattice.index - first, counts) for ways in rules]
+        for rules in (
+            list(_changes_of_unit(lattice.step, first, size)),
+            list(_ratios(lattice.step, first, size)),
+            list(_inverses(lattice.step, first, size)),
+            list(_logarithms(lattice.step, first, size)),
+            list(_body_mass(lattice.step, first, size)),
+        )
+    ]
+    means = [_log_mean(kind) if kind else -math.inf for kind in kinds]
+    return _log_mean(means) > -math.log(_LUCK)
+
+
+def _log_mean(logs: list[float]) -> float:
+    return float(np.logaddexp.reduce(logs)) - math.log(len(logs))
+
+
+def _evidence(ways: Array, place: NDArray[np.int64], counts: Array) -> float:
+    """Logarithm of how much likelier a rule makes the rows; where another move fits as well, it is none."""
+    width = 2 * _AROUND + 1
+    around = np.convolve(ways, np.ones(width) / width, mode="same")
+    ratio = np.divide(ways, around, out=np.ones_like(ways), where=around > 0)
+    best = -math.inf
+    for share in _OTHERS:
+        gain = np.log(share + (1 - share) * ratio)
+        here = float(counts @ gain[place])
+        if here < _LEAST:
+            continue
+        moved = np.array([float(counts @ gain[place + by]) for by in range(-_SHIFTS, _SHIFTS + 1) if by])
+        if float(np.mean(moved > here - 2.0)) <= _ALIKE:
+            best = max(best, here - math.log(len(_OTHERS)))
+    return best
+
+
+def _counted(values: Array, weights: Array | None, step: float, first: int, size: int) -> Array:
+    """How many ways lead to each place, half of those on the border between two to either."""
+    steps = values / step
+    total = np.zeros(size)
+    for side in (-1e-9, 1e-9):
+        place = np.floor(steps + 0.5 + side * np.maximum(1.0, np.abs(steps))).astype(np.int64) - first
+        inside = (place >= 0) & (place < size)
+        part = np.full(len(values), 0.5) if weights is None else 0.5 * weights
+        total += np.bincount(place[inside], weights=part[inside], minlength=size)
+    return total
+
+
+def _uneven(ways: Array) -> bool:
+    """Whether a rule has a pattern that a few hundred rows can show."""
+    mean = float(np.mean(ways))
+    return mean > 0 and float(np.std(ways)) > 0.05 * mean
+
+
+def _changes_of_unit(step: float, first: int, size: int) -> Iterator[Array]:
+    """Whole numbers of a unit, or of a usual part of it."""
+    for unit in _UNITS:
+        for part in _PARTS:
+            apart = unit * part / step  # in steps
+            turns = 1 / apart
+            seen = abs(turns - round(turns))
+            # fewer waves than that over the column are part of its shape
+            if not 1 / _MANY < apart < _AROUND or seen * (size - 2 * (_SHIFTS + 2 * _AROUND)) < _FEWEST_WINDOWS:
+                continue
+            ends = np.array([first, first + size]) / apart
+            numbers = np.arange(math.floor(ends[0]), math.ceil(ends[1]) + 1, dtype=np.float64)
+            ways = _counted(numbers * apart, None, 1.0, first, size)
+            if _uneven(ways):
+                yield ways
+
+
+def _wide(size: int) -> bool:
+    """Whether a column is wide enough for a pattern that is no wave to be told from its shape."""
+    return size - 2 * (_SHIFTS + 2 * _AROUND) >= _FEWEST_WINDOWS * (2 * _AROUND + 1)
+
+
+def _ratios(step: float, first: int, size: int) -> Iterator[Array]:
+    """Ratios and percentages of whole numbers, prices per piece, prices per square metre."""
+    if not _wide(size):
+        return
+    for unit, below, offset in (
+        *((scale, most, 0.0) for scale in (1.0, 100.0) for most in (30, 60, 100, 200)),
+        (1000.0, 150, 0.0),
+        (1.0, 24, 0.01),
+    ):
+        numbers = range(max(2, below // 5), below + 1)
+        if sum(numbers) * step / unit > _MANY:
+            continue
+        parts = []
+        for number in numbers:
+            ends = np.array([first, first + size]) * step * number / unit
+            parts.append((np.arange(math.floor(ends[0]), math.ceil(ends[1]) + 1) - offset) * unit / number)
+        ways = _counted(np.concatenate(parts), None, step, first, size)
+        if _uneven(ways):
+            yield ways
+
+
+def _inverses(step: float, first: int, size: int) -> Iterator[Array]:
+    """A public number over whole ones: speeds of times, litres per 100 km of miles per gallon."""
+    if not _wide(size) or first + size <= 0:
+        return
+    low, high = max(first, 1) * step, (first + size) * step
+    for above in (60.0, 100.0, 1000.0, 3600.0, 18_000.0, 36_000.0, 235.214583, 282.481):
+        ends = above / high, above / low
+        if not 8 < ends[1] - ends[0] < _MANY * size:
+            continue
+        ways = _counted(above / np.arange(max(1, math.floor(ends[0])), math.ceil(ends[1]) + 1), None, step, first, size)
+        if _uneven(ways):
+            yield ways
+
+
+def _logarithms(step: float, first: int, size: int) -> Iterator[Array]:
+    """Logarithms of whole numbers, decibels among them."""
+    if not _wide(size):
+        return
+    for unit in (1.0, 1 / math.log(2), 1 / math.log(10), 10 / math.log(10), 20 / math.log(10)):
+        top = (first + size) * step / unit
+        if not 0 < top < math.log(_MANY * size):
+            continue
+        ways = _counted(unit * np.log(np.arange(1.0, math.exp(top) + 1)), None, step, first, size)
+        if _uneven(ways):
+            yield ways
+
+
+def _body_mass(step: float, first: int, size: int) -> Iterator[Array]:
+    """Whole kilograms over squares of whole centimetres, and pounds over inches, of people of usual sizes."""
+    if not _wide(size):
+        return
+    for weight, height, unit in (
+        ((75.0, 15.0), (171.0, 9.5), 1e4),
+        ((165.0, 33.0), (67.0, 3.8), 703.07),
+        ((165.0, 33.0), (67.0, 3.8), 703.0),
+    ):
+        heavy, tall = (np.arange(math.floor(m - 4 * s), math.ceil(m + 5 * s) + 1) for m, s in (weight, height))
+        chance = np.outer(*(np.exp(-((x - m) ** 2) / (2 * s * s)) for x, (m, s) in ((heavy, weight), (tall, height))))
+        values = unit * np.divide.outer(heavy.astype(np.float64), tall.astype(np.float64) ** 2)
+        ways = _counted(values.ravel(), chance.ravel() * 1e4, step, first, size)
+        if _uneven(ways):
+            yield ways
