@@ -284,6 +284,14 @@ def test_the_card_says_what_moved_and_no_number_of_it():
         assert f"{number:.6g}" not in text
 
 
+def test_the_report_names_both_columns(tmp_path):
+    sv.write_report(RATIO, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    _, _, rest = page.partition(">Columns<")
+    assert "cost" in rest[:200]
+    assert "revenue" in rest[:200]
+
+
 @pytest.mark.parametrize(
     "change",
     [
