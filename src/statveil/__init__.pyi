@@ -96,6 +96,8 @@ from statveil.problem.priors.log_uniform import LogUniform as LogUniform
 from statveil.problem.priors.tabulated import Tabulated as Tabulated
 from statveil.problem.problem import Problem as Problem
 from statveil.problem.secret import Secret as Secret
+from statveil.problem.secrets.column_difference import ColumnDifference as ColumnDifference
+from statveil.problem.secrets.column_ratio import ColumnRatio as ColumnRatio
 from statveil.problem.secrets.extreme import Maximum as Maximum
 from statveil.problem.secrets.extreme import Minimum as Minimum
 from statveil.problem.secrets.fraction import Fraction as Fraction

@@ -182,6 +182,11 @@ class ReleaseTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return WholeTable(plan=self.plan, seed=self.seed)
         if not isinstance(self.plan, Plan):
             raise TableError(f"the plan must be a Plan or the TablePlan of a specification. Got {type(self.plan)}.")
+        if self.plan.release_mode.of_columns:
+            raise TableError(
+                "a step of a pipeline releases one column, and this plan is about two; release the table before, with "
+                "sv.release."
+            )
         column = self.column
         if column is None and len(table.names) == 1:
             column = table.names[0]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -12,6 +13,7 @@ import polars as pl
 import pytest
 
 from tests.databases import postgres
+from tests.missing import missing
 
 SQL = {pl.Int64: "bigint", pl.Float64: "double precision", pl.String: "text"}
 
@@ -28,7 +30,13 @@ class Place:
     where: str
     mark: str = "?"
 
+    way: str = ""
+    """What stands before the address: ``adbc+`` where that is how it is reached."""
+
     def address(self, table, **more):
+        return self.way + self._address(table, **more)
+
+    def _address(self, table, **more):
         if self.kind == "postgresql":
             return postgres.address(self.where, table, **more)
         rest = "".join(f"&{key}={quote(value, safe='')}" for key, value in more.items())
@@ -108,9 +116,20 @@ def duck(tmp_path):
     return Place("duckdb", str(tmp_path / "data.duckdb"))
 
 
-@pytest.fixture(params=["duckdb", "sqlite", "postgresql"])
+ADBC = ("adbc+sqlite", "adbc+postgresql")
+
+
+@pytest.fixture(params=["duckdb", "sqlite", "postgresql", *ADBC])
 def place(request, tmp_path):
-    """Each database in turn."""
-    if request.param == "postgresql":
-        return request.getfixturevalue("pg")
-    return Place(request.param, str(Path(tmp_path, f"data.{request.param}")))
+    """Each database in turn, by each way in."""
+    return reached(request, tmp_path)
+
+
+def reached(request, tmp_path):
+    """The database that a fixture is asked for."""
+    way, kind = ("adbc+" if "+" in request.param else ""), request.param.removeprefix("adbc+")
+    if way and importlib.util.find_spec(f"adbc_driver_{kind}") is None:
+        missing("needs the drivers of ADBC (pip install 'statveil[adbc]')")
+    if kind == "postgresql":
+        return replace(request.getfixturevalue("pg"), way=way)
+    return Place(kind, str(Path(tmp_path, f"data.{kind}")), way=way)

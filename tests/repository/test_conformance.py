@@ -319,8 +319,19 @@ GROUPED_CASES = {
 }
 
 
+COLUMN_CASES = {
+    "column-scale": {
+        "secret": sv.ColumnRatio("cost", "revenue"),
+        "prior": (0.5, 3),
+        "tolerance": sv.Relative(0.05),
+        "known": sv.Structure(minimum=0),
+    },
+    "column-shift": {"secret": sv.ColumnDifference("cost", "revenue"), "prior": (-20, 20), "tolerance": 0.5},
+}
+
+
 def test_every_mode_is_asked_and_has_a_plan_that_tests_of_tables_share():
-    assert {*MODE_CASES, *GROUPED_CASES} == {name for name, mode in MODES.items() if not mode.of_table}
+    assert {*MODE_CASES, *GROUPED_CASES, *COLUMN_CASES} == {name for name, mode in MODES.items() if not mode.of_table}
     # tables of one column alone have no groups
     assert {name: plan.mode for name, plan in BY_MODE.items()} == {name: name for name in MODE_CASES}
 
@@ -331,6 +342,14 @@ def test_every_mode_of_two_groups_passes(name):
     label = rng.choice(3, 600, p=[0.3, 0.5, 0.2])
     column = rng.gamma(4.0, 3.0, 600) * np.where(label == 0, 1.3, 1.0)
     check_mode(MODES[name], sv.Problem(**GROUPED_CASES[name]), column, groups=(label == 0, label == 1))
+
+
+@pytest.mark.parametrize("name", COLUMN_CASES)
+def test_every_mode_of_two_columns_passes(name):
+    rng = np.random.default_rng(3)
+    first = np.arange(600) < 300
+    column = rng.gamma(4.0, 3.0, 600) * np.where(first, 1.3, 1.0)
+    check_mode(MODES[name], sv.Problem(**COLUMN_CASES[name]), column, groups=(first, ~first))
 
 
 @pytest.mark.parametrize("name", MODE_CASES)

@@ -15,6 +15,7 @@ from statveil.errors import ColumnError
 from statveil.tables.blocks import BLOCK
 from tests.plans import BY_MODE, column_for
 from tests.tables import test_table_release as table_release
+from tests.tables import test_two_columns as two_columns
 
 ROWS = BLOCK + 3_000  # two partitions, so that both blocks lie in two of them or begin inside one
 SEED = 7
@@ -121,6 +122,15 @@ def test_a_specification_of_many_columns(spark):
     found = sv.release(table_release.PLAN, spark.createDataFrame(table.to_arrow()), seed=SEED)
     assert found.columns == wanted.columns
     assert back(found).equals(wanted)
+
+
+@pytest.mark.parametrize("kind", two_columns.PLANS)
+def test_two_columns_that_move_apart(spark, kind):
+    table, plan = two_columns.table(kind, ROWS), two_columns.PLANS[kind]
+    wanted = sv.release(plan, table, seed=SEED, details=True)
+    found = sv.release(plan, spark.createDataFrame(table.to_arrow()), seed=SEED, details=True)
+    assert found.record == wanted.record
+    assert back(found.table).equals(wanted.table)
 
 
 def test_inspect_and_audit_say_what_they_say_of_one_machine(spark):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -32,6 +32,7 @@ from statveil.problem.structure import Structure
 from statveil.problem.tolerance import Relative
 from statveil.specification.planned import TablePlan
 from statveil.spoken import Progress
+from statveil.tables.between_columns import between
 from statveil.tables.record import read_record, shuffled_by
 from statveil.tables.shuffling import shuffled_order
 from statveil.tables.structure.copy_search import find_ties
@@ -107,7 +108,8 @@ def audit(
     original, released : object or path
         The two tables; anything that :func:`release` takes, or files. Neither is modified.
     column : str
-        The released column; of a whole table the one to attack, or all of them.
+        The released column; of a whole table the one to attack, or all of them. Left out where the plan names two
+        columns itself.
     known : Structure, optional
         What attackers know besides what was declared. Steps, heaps, atoms, natural bounds and kinds of numbers that
         the original really has are taken to be known anyway, and so are copies of it, flags and labels.
@@ -160,8 +162,14 @@ def audit(
         )
     if releases and any(one.problem.secret.apart is not None for one in (plan, *(other for other, _ in releases))):
         raise ProblemError(
-            "other releases are not played against a plan of two groups; leave them out, and see what the plans tell "
-            "together with 'statveil compose'."
+            "other releases are not played against a plan of two groups or columns; leave them out, and see what they "
+            "tell together with 'statveil compose'."
+        )
+    if plan.release_mode.of_columns and (column is not None or records):
+        given = "a column" if column is not None else "known records, which are of one column"
+        raise ProblemError(
+            f"the plan compares two columns, which it names itself ({plan.problem.secret.label}). Got {given}; leave "
+            "that out."
         )
     before = _in_released_order(read_table(original, column=column, plan=plan), plan, record)
     plan = _for_secret(plan, secret)
@@ -217,10 +225,7 @@ def attack_column(
         records=tuple(_record(row, value, len(before.column)) for row, value in records),
         releases=releases,
         seeming=None if scene is None else scene.seeming,
-        within=tuple(
-            _known_of(plan, replace(before, column=np.where(inside, before.column, np.nan)), known)
-            for inside in before.parts or ()
-        ),
+        within=tuple(_known_of(plan, part, known) for part in _parts_of(plan, before)),
     )
     view = View(
         plan=plan,
@@ -268,6 +273,15 @@ def attack_column(
         tolerance=closeness.share if isinstance(closeness, Relative) else closeness,
         tolerance_kind="relative" if isinstance(closeness, Relative) else "absolute",
     )
+
+
+def _parts_of(plan: Plan, table: AuditTable) -> Iterator[AuditTable]:
+    """Each of two groups or columns alone, and what lies between two columns."""
+    for inside in table.parts or ():
+        yield replace(table, column=np.where(inside, table.column, np.nan))
+    if table.paired:
+        apart = between(*np.split(table.column, 2), stretched=plan.release_mode.stretches)
+        yield replace(table.first_half, column=apart, paired=False)
 
 
 def _known_of(plan: Plan, table: AuditTable, known: Structure | None) -> Knowledge:
@@ -325,7 +339,7 @@ def _in_released_order(
     if record is None:
         return table
     seed = shuffled_by(record if isinstance(record, dict) else read_record(Path(record)), plan)
-    return table if seed is None else table.in_order(shuffled_order(seed, len(table.column)))
+    return table if seed is None else table.in_order(shuffled_order(seed, table.size))
 
 
 def check_same_rows(before: AuditTable, after: AuditTable) -> None:

@@ -143,14 +143,7 @@ class Game:
         """A table, released, and its true statistic."""
         last: StatveilError | None = None
         for _ in range(_REDRAWS):
-            rows = rows_of_trial(
-                len(self.table.column),
-                self.size,
-                self.rng,
-                groups=self._whole,
-                rare=self._rare,
-                stretches=self._stretches,
-            )
+            rows = self._rows()
             try:
                 return self._on_moved_plan(rows) if self.moves else self._on_redrawn_column(rows)
             except StatveilError as error:  # the table fell outside the prior: a holder would not release it
@@ -162,6 +155,16 @@ class Game:
             f"tables like this one, with parameters drawn from the prior, cannot be released under this plan: {last} "
             "The plan does not fit the table."
         )
+
+    def _rows(self) -> Places:
+        """Places of a trial's rows; of two columns the same rows of both."""
+        table, whole, rare, size = self.table, self._whole, self._rare, self.size
+        if table.paired:
+            whole = None if whole is None else whole[: table.size]
+            rare = None if rare is None else np.unique(rare % table.size)
+            size = max(1, size // 2)
+        rows = rows_of_trial(table.size, size, self.rng, groups=whole, rare=rare, stretches=self._stretches)
+        return table.places(rows)
 
     def _on_moved_plan(self, rows: Places) -> tuple[View, float]:
         column, parts = self.table.column[rows], self._parts(rows)

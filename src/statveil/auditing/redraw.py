@@ -16,7 +16,7 @@ from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.families.log_shape import LogShape
 from statveil.problem.location_scale import LocationScale
-from statveil.problem.of_groups import OfGroups
+from statveil.problem.of_two import OfTwo
 from statveil.problem.problem import Problem
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, blocks_of
@@ -58,8 +58,9 @@ def _moved_apart(
     problem: Problem, column: Array, drawn: dict[str, float], known: Structure, rng: Generator, parts: Masks
 ) -> Array:
     """Both groups along their orbit until the secret is the drawn one."""
-    secret, fresh, two = problem.secret, column.copy(), TwoGroups.of(column, parts)
-    assert isinstance(secret, OfGroups)
+    secret, fresh = problem.secret, column.copy()
+    assert isinstance(secret, OfTwo)
+    two = secret.weighed(TwoGroups.of(column, parts))
     there = secret.moved(*two.means, two.share, float(problem.secret_of(drawn)))
     for inside, old, new in zip(parts, two.means, there, strict=True):
         rows = inside & np.isfinite(column)

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
 from statveil.made_plan import Plan
+from statveil.problem.of_columns import OfColumns
 from statveil.tables.blocks import Array
 from statveil.tables.groups import Masks, read_groups
 from statveil.tables.preparing import column_labels
 from statveil.tables.series import numbers_of
 from statveil.tables.source import Source, open_source
+from statveil.tables.stacked import both_columns
 from statveil.tables.structure.alongside import EMPTY, sizes_of
 from statveil.tables.structure.group_search import numbers_in, read_in_full
 from statveil.tables.structure.text_forms import other_forms
@@ -43,7 +45,7 @@ class AuditTable:
     groups : dict of str to array
         Other columns of text or of true and false, as numbers of the text; names and ids among them.
     parts : pair of array, optional
-        The rows of the two groups that the secret compares.
+        The rows of the two groups, or columns, that the secret compares.
     """
 
     column: Array
@@ -51,9 +53,28 @@ class AuditTable:
     others: dict[str, Array]
     groups: dict[str, Array]
     parts: Masks | None = None
+    paired: bool = False
+    """Whether the column is two of the table, the second one below the first: then all else is there twice."""
+
+    @property
+    def size(self) -> int:
+        """Rows of the table."""
+        return len(self.column) // (2 if self.paired else 1)
+
+    @property
+    def first_half(self) -> AuditTable:
+        """Of two columns the rows of the first one."""
+        return self._taken(np.arange(self.size))
+
+    def places(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where the values of these rows of the table are."""
+        return np.concatenate([rows, rows + self.size]) if self.paired else rows
 
     def in_order(self, rows: NDArray[np.int64]) -> AuditTable:
         """The same table with its rows in another order."""
+        return self._taken(self.places(rows))
+
+    def _taken(self, rows: NDArray[np.int64]) -> AuditTable:
         return replace(
             self,
             column=self.column[rows],
@@ -66,6 +87,8 @@ class AuditTable:
 def read_table(table: Any, *, column: Any, plan: Plan, beside: Collection[Any] | None = None) -> AuditTable:
     """Read a file or a frame; ``beside`` names the other columns to look at, if not all of them."""
     source = open_source(table)
+    if isinstance(plan.problem.secret, OfColumns):
+        return _read_two(source, plan.problem.secret)
     target = source.find(column)
     found = source.type_of(target)
     values = joined_blocks(source.blocks(target, labels=column_labels(plan, source.label(target), found)))
@@ -82,6 +105,29 @@ def read_table(table: Any, *, column: Any, plan: Plan, beside: Collection[Any] |
         others=others,
         groups=groups | _gaps(others, groups),
         parts=None if inside is None else inside.rows(0, len(values)),
+    )
+
+
+def _read_two(source: Source, secret: OfColumns) -> AuditTable:
+    """Both columns that a secret compares, one below the other, with everything else twice."""
+    both = both_columns(source, secret)
+    types = source.types_of(both)
+    halves = [joined_blocks(source.blocks(name)) for name in both]
+    others: dict[str, Array] = {}
+    groups: dict[str, Array] = {}
+    for name in source.names:
+        if name not in both and source.names.count(name) == 1:
+            _sort_in(source, name, others, groups)
+    others |= _sizes(halves[0], others, groups) | _sizes(halves[1], others, groups)
+    groups |= _gaps(others, groups)
+    first = np.arange(sum(map(len, halves))) < len(halves[0])
+    return AuditTable(
+        column=np.concatenate(halves),
+        bits=min(one.bits for one in types.values()),
+        others={name: np.concatenate([one, one]) for name, one in others.items()},
+        groups={name: np.concatenate([one, one]) for name, one in groups.items()},
+        parts=(first, ~first),
+        paired=True,
     )
 
 

@@ -86,7 +86,7 @@ def command(
     write = save_audit if output is not None and output.lower().endswith(".json") else audit_page
     tables = table_plan_of(plan_file)
     plan: Any = load_plan(plan_file) if tables is None else tables
-    if column is None and tables is None and not plan.release_mode.of_table:
+    if column is None and tables is None and plan.release_mode.of_one_column:
         raise click.UsageError("the plan is about one column: name it (--column). A specification needs none.")
     structure, records, releases = parse_knowledge(known)
     with shown() as progress:

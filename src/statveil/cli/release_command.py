@@ -96,7 +96,7 @@ def command(
     if planned_again:
         raise click.UsageError("--planned-again is for the release of a whole table by its specification.")
     plan = load_plan(plan_file)
-    if column is None and not plan.release_mode.of_table:
+    if column is None and plan.release_mode.of_one_column:
         context = click.get_current_context()
         missing = next(param for param in context.command.params if param.name == "column")
         raise click.MissingParameter(ctx=context, param=missing)

@@ -89,6 +89,9 @@ class Mode(ABC):
     of_table: ClassVar[bool] = False
     """Whether it is about the rows of the whole table, and no column."""
 
+    of_columns: ClassVar[bool] = False
+    """Whether it is about two columns, which the secret names, each of which becomes a line of its own."""
+
     # --- what that means for who looks at it --------------------------------------------------
     structure_shows: ClassVar[bool] = True
     """Whether undeclared structure of the column would show in the release."""
@@ -102,6 +105,11 @@ class Mode(ABC):
     """Places inside a step at which an attacker must look for the levels of equal rows."""
     but: ClassVar[str] = ""
     """What takes away from the guarantee, said where the guarantee is said."""
+
+    @property
+    def of_one_column(self) -> bool:
+        """Whether a holder must say which column it is about."""
+        return not (self.of_table or self.of_columns)
 
     @property
     def blurs(self) -> bool:

@@ -16,10 +16,12 @@ __all__ = ["ColumnNumbers", "InMemory", "TwoGroups", "two_groups"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwoGroups:
-    """Rows with a value, and their mean, of the two groups that a secret compares: the first one, and its base."""
+    """Rows with a value and their mean, of the two groups or columns that a secret compares; the base is the second."""
 
     rows: tuple[int, int]
     means: tuple[float, float]
+    even: bool = False
+    """Whether both weigh the same, however many rows each has."""
 
     @classmethod
     def of(cls, values: NDArray[np.float64], inside: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> TwoGroups:
@@ -31,8 +33,8 @@ class TwoGroups:
 
     @property
     def share(self) -> float:
-        """Share of the first group among the rows of both."""
-        return self.rows[0] / sum(self.rows)
+        """Share of the first one among the rows of both, or its weight."""
+        return 0.5 if self.even else self.rows[0] / sum(self.rows)
 
     @property
     def mean(self) -> float:

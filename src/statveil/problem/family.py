@@ -202,8 +202,9 @@ class Family(ABC):
         """Refuse a secret that makes no sense here, with the pairs that do."""
         if secret.apart is not None:
             raise ProblemError(
-                f"the {secret.kind} of two groups is hidden without a family, for one of the whole column says nothing "
-                f"of its groups. Got {self.name!r}; leave it out, and give the prior of the {secret.kind} itself."
+                f"the {secret.kind} of two {secret.apart.parts} is hidden without a family, for one of a whole column "
+                f"says nothing of how the two compare. Got {self.name!r}; leave it out, and give the prior of the "
+                f"{secret.kind} itself."
             )
         if not secret.fits(self):
             pairs = "; ".join(f"{name}: {', '.join(cls.secrets)}" for name, cls in sorted(FAMILIES.items()))

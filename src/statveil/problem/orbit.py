@@ -40,7 +40,8 @@ def any_shape(
         raise ProblemError(f"the {secret.label} is publicly known, so there is nothing to hide; give it a range.")
     if shape is not None and secret.apart is not None:
         raise ProblemError(
-            f"the {secret.kind} of two groups is hidden by a map that keeps the shape of each; leave out the shape."
+            f"the {secret.kind} of two {secret.apart.parts} is hidden by a map that keeps the shape of each; leave out "
+            "the shape."
         )
     if shape is not None:
         return AnyShape(

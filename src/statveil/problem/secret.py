@@ -27,7 +27,7 @@ SECRETS: dict[str, type[Secret]] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Apart:
-    """How a secret of two groups of rows moves: each group by a map of its own, and all other rows not at all.
+    """How a secret of two groups of rows, or of two columns, moves: each by a map of its own, and all else not at all.
 
     Parameters
     ----------
@@ -36,12 +36,15 @@ class Apart:
     in_rows : float or None
         W1 of all rows per unit of the secret, at most; ``None`` where it depends on the shape.
     of_logarithm : float
-        Which share of the change of the secret's logarithm each group takes.
+        Which share of the change of the secret's logarithm each of the two takes.
+    parts : str
+        What the two are, in words.
     """
 
     kind: str
     in_rows: float | None = None
     of_logarithm: float = 1.0
+    parts: str = "groups"
 
 
 class Secret(ABC):
@@ -67,6 +70,8 @@ class Secret(ABC):
     """Whether it is a value of the column, or a difference of two, so that it lies on the column's lattice."""
     of_table: ClassVar[bool] = False
     """Whether it is a number of the whole table, and not of a column."""
+    of_columns: ClassVar[bool] = False
+    """Whether it compares two columns, which it names itself."""
     is_share: ClassVar[bool] = False
     """Whether it is a share, which people read in per cent."""
     bounded_by_w1: ClassVar[bool] = False
@@ -128,7 +133,7 @@ class Secret(ABC):
 
     @property
     def apart(self) -> Apart | None:
-        """For a secret of two groups of rows: how they are moved; ``None`` where all rows move alike."""
+        """For a secret of two groups of rows, or of two columns: how they move; ``None`` where all rows move alike."""
         return None
 
     def check_stated(self, known: Structure, *, relative: bool) -> None:  # noqa: B027  (most are moved by any map)

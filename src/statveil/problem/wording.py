@@ -56,7 +56,8 @@ def share_of(problem: Problem) -> str:
     if family.moves == "model":
         return f"change of the {problem.secret.label}, as a share of it"
     if family.secret.apart is not None:
-        return "W1 distance between original and release of either group, as a share of the group's mean"
+        part = family.secret.apart.parts.removesuffix("s")
+        return f"W1 distance between original and release of either {part}, as a share of the {part}'s mean"
     if family.moves == "stretch":
         return f"{what} the rows' mean distance from their centre"
     if family.moves == "scale" and family.in_rows is None:
@@ -68,8 +69,9 @@ def beyond_shape(problem: Problem) -> str:
     """What a release tells of the column's shape, and what must hold of it; nothing where the shape is public."""
     model, label = problem.family.model, problem.secret.label
     if problem.secret.apart is not None:
+        parts, rest = problem.secret.apart.parts, "columns" if problem.secret.of_columns else "rows"
         return (
-            "neither the shapes of the two groups, nor what both have in common, nor the other rows tell anything "
+            f"neither the shapes of the two {parts}, nor what both have in common, nor the other {rest} tell anything "
             f"about the {label}"
         )
     if problem.secret.of_table:

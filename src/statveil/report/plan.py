@@ -174,6 +174,8 @@ def _limit(plan: Plan) -> str:
         return "nobody who releases some of the rows with this risk leaves out less"
     if problem.also:
         return "no mechanism that hides one of them alone with this risk distorts less"
+    if problem.secret.of_columns:
+        return "no mechanism with this risk moves the further one of the two columns less"
     if problem.secret.apart is not None:
         return "no mechanism with this risk that keeps the labels distorts two equally large groups less"
     if problem.family.shapeless and problem.secret.times_mean is None:
@@ -208,6 +210,8 @@ def _prior(problem: Problem) -> str:
         return "on the shares in this very column (of its own rows), not in a population that they were drawn from"
     if problem.secret.of_table:
         return "on the number of rows of this very table"
+    if problem.secret.of_columns:
+        return f"on {problem.secret.label} of these very columns (of their own rows), not of a population"
     names = problem.secret.label if problem.family.shapeless else ", ".join(problem.box.free)
     return f"on {names} of this very column (of its own rows), not of a population that they were drawn from"
 

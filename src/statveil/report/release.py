@@ -15,7 +15,8 @@ def describe_release(done: Release) -> str:
     """Mode, guarantee, accepted leaks and notes; of a whole table, what was done with each column."""
     if "columns" in done.card:
         return _describe_table(done)
-    what = "table" if MODES[done.card["mode"]].of_table else "column"
+    mode = MODES[done.card["mode"]]
+    what = "table" if mode.of_table else "two columns" if mode.of_columns else "column"
     where = f"{os.fspath(done.table)}: {what}" if isinstance(done.table, str | os.PathLike) else what.capitalize()
     name = "" if done.card["column"] is None else f" {done.card['column']!r}"
     promised = done.card["guarantee"]

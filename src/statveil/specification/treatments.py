@@ -112,6 +112,13 @@ class Hide:
                     "yet: release the table under a plan of their own, and its part under the specification.",
                     ("hide", place),
                 )
+            if secret.of_columns:
+                raise PlacedError(
+                    f"the {secret.label} is about two columns, and a specification hides one column at a time: release "
+                    "the table under a plan of its own ('statveil release', without --spec), or write the two columns "
+                    "below each other, with a column of labels, and hide how these groups compare.",
+                    ("hide", place),
+                )
             settings = {"trials": self.trials, "categories": self.categories, "labels": self.labels}
             stray = [key for key, value in settings.items() if value is not None and self.family is None]
             if stray:

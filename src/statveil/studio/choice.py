@@ -193,6 +193,11 @@ def checked_text(name: str, value: str) -> str:
 
 def _secret(text: str) -> None:
     found = parse_secret(text)
+    if found.of_columns:
+        raise ProblemError(
+            f"the {found.text} is about two columns, and the studio hides a statistic of one; hide it with 'statveil "
+            f"plan --secret {text}' and 'release'."
+        )
     if found.of_table:
         raise ProblemError(
             f"the {found.text} is no statistic of a column; hide it with 'statveil plan --secret {text}' and 'release'."

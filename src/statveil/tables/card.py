@@ -197,8 +197,12 @@ def _checked(plan: Plan, shuffled: bool, beside: OtherColumns | None) -> list[st
     if not plan.release_mode.random:
         return [
             *searched,
-            "The order of the rows does not matter to this mode: all rows of each group move alike, equal ones of a "
-            "group stay equal. Each group was looked at by itself as well."
+            "The order of the rows does not matter to this mode: all rows of each column move alike, equal ones of a "
+            "column stay equal. Each of the two columns was looked at by itself, and so was how the two values of a "
+            "row compare: values that both have, a step, a frequent value or a bound between them."
+            if plan.release_mode.of_columns
+            else "The order of the rows does not matter to this mode: all rows of each group move alike, equal ones of "
+            "a group stay equal. Each group was looked at by itself as well."
             if plan.release_mode.apart
             else "The order of the rows does not matter to this mode: all rows move alike, equal ones stay equal.",
         ]

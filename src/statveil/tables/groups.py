@@ -88,7 +88,7 @@ def _label_column(table: Source, secret: OfGroups, column: Any) -> Any:
             f"the {secret.kind} compares groups that the column {shortened(secret.by)!r} names, and a single column "
             "has no other beside it; give the table."
         )
-    name = table.find(next((name for name in table.names if str(name) == secret.by), secret.by))
+    name = table.called(secret.by)
     if name == column:
         raise ColumnError(
             f"column {str(name)!r} is to be hidden and cannot name the groups of its own rows; name another column."

@@ -16,6 +16,7 @@ from statveil.made_plan import Applied, Plan
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.parameters import OutsidePriorError
 from statveil.problem.structure import Structure
+from statveil.tables.between_columns import PairCopies, PairVerifier
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.change import measure_change
 from statveil.tables.estimate import estimate, measured_for, own_statistic, shares_of
@@ -29,6 +30,7 @@ from statveil.tables.measure import Measured
 from statveil.tables.outside import outside
 from statveil.tables.resolution import check_resolution
 from statveil.tables.series import ColumnType
+from statveil.tables.stacked import Halves, above_each_other
 from statveil.tables.structure.alongside import Seen
 from statveil.tables.structure.exchangeable import find_groups, find_order, parts_rows
 from statveil.tables.structure.findings import Finding
@@ -38,7 +40,16 @@ from statveil.tables.structure.telling import MOST_COLUMNS, Copies
 from statveil.tables.verification import Verifier, bounds_of, check_accepted, refuse_undeclared
 from statveil.tables.within_groups import GroupCopies, GroupVerifier
 
-__all__ = ["Prepared", "column_labels", "count_categories", "new_seed", "prepare", "unnamed", "valid_digits"]
+__all__ = [
+    "Prepared",
+    "column_labels",
+    "count_categories",
+    "new_seed",
+    "prepare",
+    "rows_said",
+    "unnamed",
+    "valid_digits",
+]
 
 _LEAST_WINDOW = 10
 """Values of a statistic that a guess's window must hold for the stated risk to be right within a tenth."""
@@ -105,7 +116,7 @@ def prepare(
     ``shuffled`` says that the rows will be released in another order, so theirs does not matter;
     ``trial`` that nobody is told what was found, as all of it is accepted: only what the map depends on is looked for;
     ``later`` that the others are seen once more: a column that needs one pass is measured alone (``Prepared.later``);
-    ``groups`` are the rows of the two groups that the secret compares.
+    ``groups`` are the rows of the two groups that the secret compares, or say that every row has two numbers.
     """
     accepted = check_accepted(accept)
     _check_options(plan, round_digits, seed)
@@ -117,7 +128,11 @@ def prepare(
     looked = beside is not None and not trial and "copies" not in accepted
     copies: Copies | None = None
     if looked and groups is not None:
-        copies = GroupCopies(groups, values_show=mode.structure_shows)
+        copies = (
+            PairCopies(groups.names, stretched=mode.stretches, values_show=mode.structure_shows)
+            if isinstance(groups, Halves)
+            else GroupCopies(groups, values_show=mode.structure_shows)
+        )
     elif looked:
         copies = Copies(categories=labels is not None, values_show=mode.structure_shows)
 
@@ -126,7 +141,9 @@ def prepare(
 
     rows_drawn = mode.random
     later = later and copies is not None and labels is None and not rows_drawn
-    blocks = FirstBeside(lambda: read(labels), pass_beside, None if later else copies)
+    blocks: Blocks = FirstBeside(lambda: read(labels), pass_beside, None if later else copies)
+    if isinstance(groups, Halves):
+        blocks = above_each_other(blocks)
     order = Order(categories=labels is not None)
 
     def related(statistics: tuple[float, ...]) -> list[Finding]:
@@ -150,7 +167,7 @@ def prepare(
         statistic, measured, offset, smear = float(plan.problem.secret_of(params)), None, 0.0, False
         centre = 0.0
     else:
-        verifier = Verifier(plan, bits=type.bits) if groups is None else GroupVerifier(plan, groups, bits=type.bits)
+        verifier = _verifier(plan, groups, bits=type.bits)
 
         def watch(values: Array, start: int) -> None:
             verifier.watch(values, start)
@@ -217,10 +234,23 @@ def prepare(
         seed=chosen,
         test_seed=seed is not None,
         facts=facts,
-        rows=int(counts.sum()) if counts is not None else measured.rows if measured is not None else 0,
+        rows=int(counts.sum()) if counts is not None else rows_said(plan, measured) if measured is not None else 0,
         warnings=told,
         later=looking,
     )
+
+
+def _verifier(plan: Plan, groups: GroupRows | None, *, bits: int) -> Verifier:
+    if groups is None:
+        return Verifier(plan, bits=bits)
+    kind = PairVerifier if isinstance(groups, Halves) else GroupVerifier
+    return kind(plan, groups, bits=bits)
+
+
+def rows_said(plan: Plan, measured: Measured) -> int:
+    """How many rows a card speaks of: those with a value, of two columns in that which has fewer."""
+    two = measured.groups
+    return min(two.rows) if plan.release_mode.of_columns and two is not None else measured.rows
 
 
 def check_seed_for_tests(seed: Any) -> None:
@@ -335,8 +365,7 @@ def _numbers(measured: Measured, statistic: float, verifier: Verifier) -> tuple[
     """Numbers of a whole column, or of its groups, that tell its map wherever they stand."""
     std, rows = measured.std, measured.rows
     free = std * math.sqrt(rows / (rows - 1)) if rows > 1 else std
-    median = float(np.median(verifier.sampler.values))
-    own = (statistic, measured.mean, rows * measured.mean, std, free, std * std, free * free, median)
+    own = (statistic, measured.mean, rows * measured.mean, std, free, std * std, free * free, *verifier.numbers())
     two = measured.groups
     return own if two is None else (*own, *two.means, *(n * mean for n, mean in zip(two.rows, two.means, strict=True)))
 

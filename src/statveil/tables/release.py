@@ -140,7 +140,8 @@ def release(
     output : path
         Where a released file is written; for files only.
     column : str
-        The column to release; left out for a single column (array, list, series).
+        The column to release; left out for a single column (array, list, series), and where the plan names two
+        columns itself.
     accept : collection of str
         What to release in spite of its leak, by the names that a refusal gives: ``"step"``, ``"heaps"``, ``"atoms"``,
         ``"ratios"``, ``"order"``, ``"groups"``, ``"few-rows"``, ``"misfit"``, ``"repeated"``.
@@ -183,7 +184,7 @@ def release(
     if isinstance(plan, Plan) and plan.release_mode.of_table:
         task = rows_task(plan, seed, accept=accept, column=column, round_digits=round_digits)
     elif isinstance(plan, Plan):
-        task = OneColumn(plan=plan, column=column, accept=accept, round_digits=round_digits, seed=seed, shuffle=shuffle)
+        task = column_task(plan, column=column, accept=accept, round_digits=round_digits, seed=seed, shuffle=shuffle)
     else:
         task = _whole_table(plan, seed, column=column, accept=accept, round_digits=round_digits, shuffle=shuffle)
     books = books_of(ledger, dataset=dataset, budget=budget, audience=audience)
@@ -217,6 +218,22 @@ def rows_task(plan: Plan, seed: int | None, *, accept: Collection[str], column: 
         given = "a column" if column is not None else "a rounding"
         raise TableError(f"the plan hides the number of rows of the whole table. Got {given}; leave it out.")
     return SomeRows(plan=plan, accept=accept, seed=seed)
+
+
+def column_task(
+    plan: Plan, *, column: Any, accept: Collection[str], round_digits: int | None, seed: int | None, shuffle: bool
+) -> Task:
+    """The task of a plan that hides a statistic of one column, or of the two that its secret names."""
+    if not plan.release_mode.of_columns:
+        return OneColumn(plan=plan, column=column, accept=accept, round_digits=round_digits, seed=seed, shuffle=shuffle)
+    from statveil.tables.pair_task import TwoColumns  # not loaded for one column alone
+
+    if column is not None:
+        raise TableError(
+            f"the plan compares two columns, which it names itself ({plan.problem.secret.label}). Got column "
+            f"{str(column)!r}; leave it out."
+        )
+    return TwoColumns(plan=plan, accept=accept, round_digits=round_digits, seed=seed, shuffle=shuffle)
 
 
 def _whole_table(plan: TablePlan, seed: int | None, **others: Any) -> Task:

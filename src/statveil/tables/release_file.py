@@ -23,9 +23,9 @@ from statveil.tables.fingerprint import Fingerprint, fingerprint, refuse_change,
 from statveil.tables.hashing import hash_file
 from statveil.tables.publishing import publish, recover, table_in
 from statveil.tables.record import Lent, recorded
-from statveil.tables.release import Release, rows_task
+from statveil.tables.release import Release, column_task, rows_task
 from statveil.tables.source import Progress
-from statveil.tables.task import OneColumn, Ready, Task
+from statveil.tables.task import Ready, Task
 from statveil.whole_file import is_special, names_folder, put_whole, write_whole
 from statveil.work_folder import empty, work_folder, work_folder_of
 
@@ -69,7 +69,7 @@ def release_file(
         tables in databases by their URLs, such as ``postgresql://host/db?table=wages``: the new table and its card
         are written in one transaction. The other of the two may be a Parquet file then.
     column : str
-        The column to release; none where the plan hides the number of rows.
+        The column to release; none where the plan hides the number of rows, or names two columns itself.
     accept, round_digits, seed, shuffle
         As for :func:`release`. In a folder of Parquet files, each file's rows are shuffled: a row stays in its file.
     record : path, optional
@@ -91,8 +91,8 @@ def release_file(
     if isinstance(plan, Plan) and plan.release_mode.of_table:
         task = rows_task(plan, seed, accept=accept, column=column, round_digits=round_digits)
     else:
-        task = OneColumn(
-            plan=plan,
+        task = column_task(
+            plan,
             column=None if column is None else str(column),
             accept=accept,
             round_digits=round_digits,

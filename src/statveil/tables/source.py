@@ -149,6 +149,10 @@ class Source(ABC):
             )
         return column
 
+    def called(self, text: str) -> Any:
+        """The same for a name as text, which the names of some engines are not."""
+        return self.find(next((name for name in self.names if str(name) == text), text))
+
     def label(self, column: Any) -> str:
         """What messages call the column."""
         return str(self.column(None).name or "values") if column is None else str(column)

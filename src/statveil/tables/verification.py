@@ -169,6 +169,13 @@ class Verifier:
                     "or plan again with what is publicly known of such columns."
                 )
 
+    def numbers(self) -> tuple[float, ...]:
+        """Numbers of the rows that no other column may hold, beside those that are measured anyway."""
+        sample = self.sampler.values
+        if not len(sample):
+            return ()
+        return (float(np.median(sample)), *(float(np.std(sample, ddof=free)) for free in (0, 1) if len(sample) > 1))
+
     def check_undeclared(self, column: str, accepted: Collection[str], params: dict[str, float]) -> list[Finding]:
         """Refuse structure that was found but not declared, unless accepted by name; returns what was found."""
         found = self.undeclared(params)

@@ -14,10 +14,11 @@ from statveil.tables.blocks import Array, Blocks
 from statveil.tables.estimate import estimate, measured_for, own_statistic, shares_of
 from statveil.tables.groups import GroupRows, read_groups
 from statveil.tables.maps.rank import model_values
-from statveil.tables.preparing import column_labels, count_categories, valid_digits
+from statveil.tables.preparing import column_labels, count_categories, rows_said, valid_digits
 from statveil.tables.resolution import grain_of, slack_of
 from statveil.tables.rounding_digits import rounded
 from statveil.tables.source import Source
+from statveil.tables.stacked import Stacked, stacked
 from statveil.tables.verification import Verifier, precision
 
 __all__ = ["Check", "content_checks"]
@@ -45,9 +46,9 @@ def content_checks(table: Source, plan: Plan, card: dict[str, Any], groups: Grou
     if plan.release_mode.of_table:
         yield from _number_of_rows(table, plan, card)
         return
+    table = stacked(table, plan.problem)
     # a card has names as text, whatever an engine allows
-    wanted = None if table.names == [None] else str(card.get("column"))
-    name = table.find(next((name for name in table.names if str(name) == wanted), wanted))
+    name = None if table.names == [None] else table.called(str(card.get("column")))
     column, found = table.label(name), table.type_of(name)
     labels = column_labels(plan, column, found)
 
@@ -64,12 +65,14 @@ def content_checks(table: Source, plan: Plan, card: dict[str, Any], groups: Grou
         yield _released(gap <= 1 / max(int(counts.sum()), 1))
         return
     verifier = Verifier(plan, bits=found.bits)
+    if isinstance(table, Stacked):
+        groups = table.halves
     groups = read_groups(table, plan.problem, name) if groups is None else groups
     measured = measured_for(plan.problem, blocks, verifier.watch, groups)
     try:
         verifier.check_declared(column)
         yield Check(name="structure", ok=True, says="The column has the declared structure.")
-        yield from _rows(card, measured.rows)
+        yield from _rows(card, rows_said(plan, measured))
     except StatveilError as error:
         yield Check(name="structure", ok=False, says=str(error))
         return

@@ -44,6 +44,9 @@ class GroupVerifier(Verifier):
             part.watch(np.where(rows, values, np.nan), start)
         self._others.add(np.where(inside[0] | inside[1], np.nan, values), start)
 
+    def numbers(self) -> tuple[float, ...]:
+        return (*super().numbers(), *(number for part in self._parts for number in part.numbers()))
+
     def undeclared_step(self) -> list[Finding]:
         return [*super().undeclared_step(), *(found for part in self._parts for found in part.undeclared_step())]
 
@@ -64,9 +67,12 @@ class GroupVerifier(Verifier):
         if not any(self._many(one, two, spread) for one, two in itertools.combinations(parts, 2)):
             return []
         says = (
-            "rows of one group have exactly the values of rows of another, as where nothing changed from one period to "
-            "the next; each group moves by a map of its own, so where such values come out shows both maps. Leave such "
-            "rows out."
+            "one of the two columns has exactly the values of the other, as where nothing changed from one to the "
+            "next; each moves by a map of its own, so where such values come out shows both maps. Leave such rows out."
+            if self.plan.release_mode.of_columns
+            else "rows of one group have exactly the values of rows of another, as where nothing changed from one "
+            "period to the next; each group moves by a map of its own, so where such values come out shows both maps. "
+            "Leave such rows out."
         )
         return [Finding(name="shared", values=(), flag="", says=says)]
 

@@ -13,6 +13,7 @@ from statveil.made_plan import Plan
 from statveil.modes import MODES, Mode
 from statveil.modes.mode import SEVEN_DIGITS
 from statveil.planning import plan
+from statveil.problem.of_columns import OfColumns
 from statveil.problem.of_groups import OfGroups
 from statveil.problem.problem import Problem
 from statveil.tables.blocks import BLOCK, Array, blocks_of
@@ -45,7 +46,8 @@ def check_mode(
     max_risk : float
         The risk to plan for.
     groups : pair of array, optional
-        For a secret of two groups: whether each row is in the first, and whether it is in the second.
+        For a secret of two groups: whether each row is in the first, and whether it is in the second. For one of two
+        columns: the same of the rows of both, the second column below the first.
     """
     same(MODES.get(mode.name) is mode, f"the mode {mode.name!r} is not registered under its name")
     same(bool(mode.says), f"the mode {mode.name!r} has no description")
@@ -83,40 +85,46 @@ def _check_blocks(found: Plan, column: Array, groups: Masks | None) -> None:
 def _check_engines(found: Plan, column: Array, groups: Masks | None) -> None:
     """A table in any library that is installed gets the same rows."""
     values: Array | list[str] = column
-    beside: dict[str, list[str]] = {}
-    if groups is not None and isinstance(secret := found.problem.secret, OfGroups):
+    beside: dict[str, Any] = {}
+    own: str | None = "x"
+    secret = found.problem.secret
+    if groups is not None and isinstance(secret, OfGroups):
         labels = (f"neither {secret.group} nor {secret.base}", secret.group, secret.base)
         beside[secret.by] = [labels[one + 2 * two] for one, two in zip(*groups, strict=True)]
+    if groups is not None and isinstance(secret, OfColumns):
+        rows, own = min(int(one.sum()) for one in groups), None
+        values, beside[secret.base] = column[groups[0]][:rows], column[groups[1]][:rows]
     if found.release_mode.categories:
         names = [param.name for param in found.problem.family.params]
         values = [names[int(code)] for code in column]
     first: tuple[str, list[Any]] | None = None
-    for name, table, read in _tables({"x": values, **beside}):
+    first_name = secret.column if isinstance(secret, OfColumns) else "x"
+    for name, table, read in _tables({first_name: values, **beside}, first_name):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what a holder should know is for a holder
-            released = read(release(found, table, column="x", seed=5, accept=tuple(LEAKS)))
+            released = read(release(found, table, column=own, seed=5, accept=tuple(LEAKS)))
         if first is None:
             first = name, released
         same(released == first[1], f"the rows of {name} are other than those of {first[0]}")
 
 
-def _tables(columns: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """The table in each library that is there, and how to read its column ``x`` back."""
+def _tables(columns: dict[str, Any], own: str) -> Iterator[tuple[str, Any, Any]]:
+    """The table in each library that is there, and how to read its column ``own`` back."""
     try:
         import pandas as pd
 
-        yield "pandas", pd.DataFrame(columns), lambda table: table["x"].tolist()
+        yield "pandas", pd.DataFrame(columns), lambda table: table[own].tolist()
     except ImportError:
         pass
     try:
         import polars as pl
 
-        yield "Polars", pl.DataFrame(columns), lambda table: table["x"].to_list()
+        yield "Polars", pl.DataFrame(columns), lambda table: table[own].to_list()
     except ImportError:
         pass
     try:
         import pyarrow as pa
 
-        yield "PyArrow", pa.table(columns), lambda table: table["x"].to_pylist()
+        yield "PyArrow", pa.table(columns), lambda table: table[own].to_pylist()
     except ImportError:
         pass

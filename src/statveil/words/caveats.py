@@ -104,7 +104,8 @@ def _shape(plan: Plan) -> list[str]:
         (chance,) = often(bound)
         known = f" If it tells a little, the chance is still at most {chance}."
     if plan.problem.secret.apart is not None:
-        return [f"Neither the shapes of the two groups nor what they share says anything of the {plain}.{known}"]
+        two = plan.problem.secret.apart.parts
+        return [f"Neither the shapes of the two {two} nor what they share says anything of the {plain}.{known}"]
     what = "which form fits the column" if family.model is not None else "which values are common and which are rare"
     return [f"The shape of the column ({what}) says nothing about its {plain}.{known}"]
 
@@ -127,7 +128,7 @@ def not_protected(plan: Plan, *, alone: bool = True) -> list[str]:
         lines.append("The other columns stay as they are.")
     if plan.release_mode.row_tells:
         lines.append("Someone who knows the true value of one row, and finds that row, learns far more.")
-    what = "table" if of_table else "column"
+    what = "table" if of_table else "pair of columns" if plan.problem.secret.of_columns else "column"
     lines.append(f"The {what} must not be released again in another way. Two releases tell more than one.")
     if plan.spacing is not None:
         lines.append(

@@ -12,7 +12,8 @@ __all__ = ["distortion_says", "guarantee_says", "in_words"]
 
 def guarantee_says(plan: Plan, accepted: tuple[str, ...] = ()) -> str:
     """The guarantee in its exact terms, with what takes away from it."""
-    what = "table" if plan.release_mode.of_table else "column"
+    mode = plan.release_mode
+    what = "table" if mode.of_table else "columns" if mode.of_columns else "column"
     return (
         f"Under the stated prior, anyone who sees the released {what} and knows this plan guesses the original's "
         f"{hit_text(plan.problem)} with probability at most {shown_up(plan.risk)} ({plan.risk_kind}).{_alone(plan)}"

@@ -178,7 +178,7 @@ def _of_what(problem: Problem) -> str:
     family = problem.family
     assert isinstance(family, AnyShape)
     if problem.secret.apart is not None:
-        return "of the average of its group"
+        return f"of the average of its {problem.secret.apart.parts.removesuffix('s')}"
     if family.moves == "stretch":
         return "of the usual distance between the rows and their centre"
     if family.moves == "scale" and family.in_rows is None:
@@ -214,7 +214,7 @@ def _every_way(problem: Problem) -> str:
         return "This is proven for every way of hiding even one of the two."
     if problem.secret.of_table:
         return "This is proven for every way that gives out some of the rows."
-    if problem.secret.apart is not None:
+    if problem.secret.apart is not None and not problem.secret.of_columns:
         return "This is proven for two groups of the same size, and every way that keeps who is in which."
     if problem.family.shapeless and problem.secret.times_mean is None and problem.family.model is None:
         return "This is proven for every way that keeps the shape of the column."

@@ -14,10 +14,10 @@ __all__ = ["EachGroup"]
 
 
 class EachGroup(Attacker):
-    """Asks all other attackers about each group, and believes the one that is most sure."""
+    """Asks all other attackers about each group or column, and what lies between columns; believes the surest one."""
 
     name: ClassVar[str] = "each-group"
-    doc: ClassVar[str] = "one of the two groups alone: its lattice, its copies, flags, bounds and known records"
+    doc: ClassVar[str] = "one of the two groups or columns alone: its lattice, copies, flags, bounds and known records"
     remedy: ClassVar[str] = (
         "Leave out the columns that tell one of the groups, or mend what the group shows; a release without accepted "
         "leaks names it."
@@ -33,7 +33,7 @@ class EachGroup(Attacker):
             return None
         problem, best = view.plan.problem, found.posterior()
         sure = 0.0 if best is None else best.on(problem).best(problem.tolerance)[1]
-        for place in range(2):
+        for place in range(3 if view.mode.of_columns else 2):
             alone = one_group(view, place)
             if alone is None:
                 continue

@@ -29,7 +29,7 @@ class SharedValues(Attacker):
     """Looks for the one distance, or ratio, at which many pairs of rows from two groups lie."""
 
     name: ClassVar[str] = "shared-values"
-    doc: ClassVar[str] = "values that rows of two groups had in common, such as what did not change between periods"
+    doc: ClassVar[str] = "values that two groups or columns had in common, such as what did not change between periods"
     remedy: ClassVar[str] = "Leave out the rows whose values both groups have."
     of_groups: ClassVar[bool] = True
 

@@ -9,6 +9,7 @@ from collections import Counter
 
 from statveil.auditing.result import Audit
 from statveil.made_plan import Plan
+from statveil.problem.of_columns import OfColumns
 from statveil.report.audit import verdict_of
 from statveil.report.document.elements import bullets, dots, facts, section, table, text
 from statveil.report.document.material import Material
@@ -46,10 +47,12 @@ def _meta(material: Material) -> str:
     """File, column, date and audience."""
     plan = material.plan
     hidden = [named(str(name)) for name in material.plans if name is not None]
+    if not isinstance(plan, TablePlan) and isinstance(plan.problem.secret, OfColumns):
+        hidden = [named(name) for name in plan.problem.secret.names]
     columns = ", ".join(hidden[:6]) + f" and {len(hidden) - 6} more" * (len(hidden) > 6)
     rows = [
         ("File", _FILE_UNKNOWN if material.file is None else named(material.file)),
-        ("Columns" if isinstance(plan, TablePlan) else "Column", columns or "not named"),
+        ("Columns" if isinstance(plan, TablePlan) or len(hidden) > 1 else "Column", columns or "not named"),
         ("Date", material.made_on.isoformat()),
         ("Who may see this page", _audience(material)),
     ]

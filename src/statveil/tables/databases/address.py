@@ -74,7 +74,7 @@ class Address:
         ours = {name: [value for key, value in options if key == name] for name in _OURS}
         if len(ours["table"]) != 1 or not ours["table"][0] or len(ours["schema"]) > 1:
             raise _no_address()
-        scheme = {"postgres": "postgresql"}.get(parts.scheme, parts.scheme)
+        scheme = re.sub(r"^(adbc\+)?postgres$", r"\1postgresql", parts.scheme)
         others = urlencode([(key, value) for key, value in options if key not in _OURS])
         user = parts.netloc.rpartition("@")[0].partition(":")[0]
         where = f"{scheme}://{user}{'@' if user else ''}{host}{parts.path}"
@@ -103,6 +103,12 @@ class Address:
         return urlsplit(self.url).scheme.partition("+")[0]
 
     @property
+    def product(self) -> str:
+        """The database itself, however it is reached."""
+        scheme = urlsplit(self.url).scheme
+        return scheme.removeprefix("adbc+") if scheme.startswith("adbc+") else self.scheme
+
+    @property
     def passwords(self) -> tuple[str, ...]:
         """What no message may show."""
         parts = urlsplit(self.url)
@@ -113,7 +119,7 @@ class Address:
     @property
     def file(self) -> Path | None:
         """The file of a database that is one."""
-        if self.scheme not in _FILES:
+        if self.product not in _FILES:
             return None
         parts = urlsplit(self.url)
         if parts.netloc or not parts.path.strip("/"):
@@ -134,7 +140,12 @@ class Address:
 
     def same(self, other: Address) -> bool:
         """Whether both are the same table, as far as the addresses tell."""
-        return (self.shown, self.schema, self.table) == (other.shown, other.schema, other.table)
+        return (self._place, self.schema, self.table) == (other._place, other.schema, other.table)
+
+    @property
+    def _place(self) -> tuple[str, str]:
+        """The database, without the way in which it is reached."""
+        return self.product, self.shown.partition("://")[2]
 
 
 def _no_address() -> FileError:

@@ -15,7 +15,12 @@ from statveil.errors import ColumnError, FileError
 from statveil.tables.databases.address import Address
 from statveil.tables.source import Progress
 
-__all__ = ["Database", "Reading", "SqlColumn", "Writing", "open_database", "said_of"]
+__all__ = ["Database", "Reading", "SqlColumn", "Writing", "in_quotes", "open_database", "said_of"]
+
+TAKEN = ("23505", "42P07")
+"""What PostgreSQL says of two tables of one name, at the same time or one after the other."""
+QUOTING = ("22", "23")
+"""Classes of PostgreSQL's errors whose words may quote a value."""
 
 DATABASES: dict[str, type[Database]] = {}
 """Every way to reach a database, by the beginning of its URL."""
@@ -128,17 +133,22 @@ class Database(ABC):
 
 def open_database(address: Address) -> Database:
     """The right way to reach a database."""
-    # each registers itself, and neither imports its library yet
-    from statveil.tables.databases import duckdb_file, sqlalchemy_database  # noqa: F401
+    # each registers itself, and none imports its library yet
+    from statveil.tables.databases import adbc_database, duckdb_file, sqlalchemy_database  # noqa: F401
 
     return DATABASES.get(address.scheme, DATABASES[""])(address)
 
 
-def missing(library: str) -> FileError:
+def missing(library: str, *, extra: str = "database") -> FileError:
     """A library that is not installed."""
     return FileError(
-        f"tables in this database need {library}, which is not installed; pip install 'statveil[database]'."
+        f"tables in this database need {library}, which is not installed; pip install 'statveil[{extra}]'."
     )
+
+
+def in_quotes(name: str) -> str:
+    """A name in a statement."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def said_of(address: Address, message: str) -> str:

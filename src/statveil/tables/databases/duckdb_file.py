@@ -17,6 +17,7 @@ from statveil.tables.databases.database import (
     Reading,
     SqlColumn,
     Writing,
+    in_quotes,
     key_of,
     missing,
     no_such_table,
@@ -122,7 +123,7 @@ class _Session(Writing):
 
     def _place(self, table: str) -> str:
         schema = self.address.schema
-        return _quoted(table) if schema is None else f"{_quoted(schema)}.{_quoted(table)}"
+        return in_quotes(table) if schema is None else f"{in_quotes(schema)}.{in_quotes(table)}"
 
     def _where(self, table: str) -> list[str]:
         return [self.address.schema or "main", table]
@@ -173,11 +174,11 @@ class _Session(Writing):
 
     def read(self, columns: Sequence[SqlColumn], path: Path, progress: Progress | None) -> None:
         cells = [
-            f"CAST({_quoted(one.name)} AS VARCHAR) AS {_quoted(one.name)}" if one.as_text else _quoted(one.name)
+            f"CAST({in_quotes(one.name)} AS VARCHAR) AS {in_quotes(one.name)}" if one.as_text else in_quotes(one.name)
             for one in columns
         ]
         key = key_of(self.address, [one.name for one in columns], self._primary)
-        order = f" ORDER BY {', '.join(map(_quoted, key))}" if key else ""
+        order = f" ORDER BY {', '.join(map(in_quotes, key))}" if key else ""
         self._held.execute("SET preserve_insertion_order = true")
         self._held.execute(
             f"COPY (SELECT {', '.join(cells)} FROM {self._place(self.address.table)}{order}) "
@@ -201,17 +202,17 @@ class _Session(Writing):
         self._held.execute(f"DROP TABLE {self._place(table)}")
 
     def create(self, table: str, columns: Sequence[SqlColumn]) -> None:
-        made = ", ".join(f"{_quoted(one.name)} {one.own}" for one in columns)
+        made = ", ".join(f"{in_quotes(one.name)} {one.own}" for one in columns)
         self._held.execute(f"CREATE TABLE {self._place(table)} ({made})")
 
     def fill(self, table: str, columns: Sequence[SqlColumn], path: Path, progress: Progress | None) -> None:
-        cells = ", ".join(f"CAST({_quoted(one.name)} AS {one.own})" for one in columns)
+        cells = ", ".join(f"CAST({in_quotes(one.name)} AS {one.own})" for one in columns)
         self._held.execute("SET preserve_insertion_order = true")
         rows = f"read_parquet({_literal(path)}, hive_partitioning=false)"
         self._held.execute(f"INSERT INTO {self._place(table)} SELECT {cells} FROM {rows}")
 
     def put_text(self, table: str, column: str, text: str) -> None:
-        self._held.execute(f"CREATE TABLE {self._place(table)} ({_quoted(column)} VARCHAR)")
+        self._held.execute(f"CREATE TABLE {self._place(table)} ({in_quotes(column)} VARCHAR)")
         self._held.execute(f"INSERT INTO {self._place(table)} VALUES (?)", [text])
 
     def commit(self) -> None:
@@ -227,10 +228,6 @@ def _column(name: str, kind: str) -> SqlColumn:
     if known is None:
         return SqlColumn(name=name, dtype=pl.String(), own=kind, said=kind, as_text=True)
     return SqlColumn(name=name, dtype=known, own=kind, said=kind)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _literal(path: Path) -> str:

@@ -14,10 +14,13 @@ from statveil.errors import ColumnError, FileError
 from statveil.tables.blocks import BLOCK
 from statveil.tables.databases.address import Address
 from statveil.tables.databases.database import (
+    QUOTING,
+    TAKEN,
     Database,
     Reading,
     SqlColumn,
     Writing,
+    in_quotes,
     key_of,
     missing,
     no_such_table,
@@ -42,10 +45,6 @@ _SNAPSHOT: dict[str, dict[str, Any]] = {
     "sqlite": {},
 }
 """How each is asked for one snapshot; all others for the strictest that there is."""
-_TAKEN = ("23505", "42P07")
-"""What PostgreSQL says of two tables of one name, at the same time or one after the other."""
-_QUOTING = ("22", "23")
-"""Classes of PostgreSQL's errors whose words may quote a value."""
 
 
 class SqlAlchemyDatabase(Database):
@@ -128,12 +127,12 @@ class SqlAlchemyDatabase(Database):
     def _why(self, error: Any) -> str:
         cause = getattr(error, "orig", None) or error
         state = getattr(cause, "sqlstate", None) or ""
-        if state in _TAKEN:  # no table of ours has keys of its own
+        if state in TAKEN:  # no table of ours has keys of its own
             return "another run has made a table of this name meanwhile; give another name"
         if isinstance(error, self._sa.exc.NoSuchTableError):
             return "there is no such table, or it may not be read"
         quoting = (self._dbapi.DataError, self._dbapi.IntegrityError)
-        if state.startswith(_QUOTING) or isinstance(cause, quoting):
+        if state.startswith(QUOTING) or isinstance(cause, quoting):
             return "a value does not fit its type"
         if not isinstance(cause, self._dbapi.Error):
             return "SQLAlchemy could not do it"
@@ -267,8 +266,8 @@ class _Session(Writing):
         frames = scan.collect_batches(maintain_order=True, chunk_size=BLOCK // 4, engine="streaming")
         if self._dialect.driver == "psycopg":
             # not SQLAlchemy's quoting: it doubles every %, which no parameter takes back here
-            into = ".".join(_quoted(name) for name in (self.address.schema, table) if name is not None)
-            into = f"COPY {into} ({', '.join(_quoted(one.name) for one in columns)}) FROM STDIN"
+            into = ".".join(in_quotes(name) for name in (self.address.schema, table) if name is not None)
+            into = f"COPY {into} ({', '.join(in_quotes(one.name) for one in columns)}) FROM STDIN"
             with self._held.connection.driver_connection.cursor() as cursor, cursor.copy(into) as copy:
                 for frame in frames:
                     for row in frame.iter_rows():
@@ -316,10 +315,6 @@ def _frame(rows: Sequence[Any], schema: dict[str, pl.DataType]) -> pl.DataFrame:
             ) from None
         columns.append(one)
     return pl.DataFrame(columns)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _in_transactions(sa: Any, engine: Any) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from statveil.problem.families.any_shape import AnyShape
-from statveil.problem.of_groups import OfGroups
+from statveil.problem.of_two import OfTwo
 from statveil.tables.blocks import BLOCK, Array
 from statveil.tables.groups import GroupRows
 from statveil.tables.maps.affine import Affine, Quiet, largest_factor, largest_secret
@@ -40,10 +40,11 @@ def prepare(job: Job) -> Grouped:
     """Both groups moved along their orbit until the secret is the released one."""
     plan, groups, measured = job.plan, job.groups, job.measured_groups
     secret, family, mode = plan.problem.secret, plan.problem.family, plan.release_mode
-    assert isinstance(secret, OfGroups)
+    assert isinstance(secret, OfTwo)
     assert isinstance(family, AnyShape)
     assert groups is not None
     assert measured is not None
+    measured = secret.weighed(measured)
     statistic, wanted = job.ends
     # the rounding error of a mean shows its size after averaging: only rounded ones may touch the rows
     if mode.stretches:
