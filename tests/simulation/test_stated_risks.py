@@ -232,6 +232,18 @@ def test_a_prior_with_hardly_any_mass_is_refused_at_once():
         sv.plan(problem, bin=0.2)
 
 
+@pytest.mark.parametrize("method", ["interval", "comb"])
+def test_beliefs_that_exclude_each_other_are_refused(method):
+    """Found by the checker: a low end that is surely above the high end left no corner to integrate over."""
+    low = sv.Density("logistic", (9.5538, 0.0061933), low=7.576, high=11.69)
+    high = sv.Density("logistic", (8.902, 1.6353e-05), low=8.734, high=8.922)
+    problem = sv.Problem(
+        family=sv.Uniform(), prior=sv.Box(low=low, high=high), secret=sv.Quantile(0.77), tolerance=0.07
+    )
+    with pytest.raises(sv.ProblemError, match=r"hardly any mass|is empty"):
+        sv.plan(problem, max_risk=0.32, method=method)
+
+
 def fades(t):
     """Rests from 3 on, but for changes too small to divide by."""
     import numpy as np

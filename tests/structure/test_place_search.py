@@ -76,14 +76,14 @@ def test_rounded_ratios_moved_by_whole_steps_give_the_mean_away():
     ratio = np.log(0.02 + 0.98 * ways / np.maximum(np.convolve(ways, np.ones(25) / 25, "same"), 1e-9))
     hits = 0
     for _ in range(10):
-        column = body_mass(rng, 80, rng.uniform(22, 33))
+        column = body_mass(rng, 250, rng.uniform(22, 33))
         with pytest.raises(sv.StructureError, match="--accept"):
             sv.release(plan, column)
         out = np.asarray(sv.release(plan, column, accept=["rough", "ratios", "repeats", "atoms", "heaps", "transform"]))
         moves = np.arange(-600, 601)
         fits = [ratio[np.clip(np.round(out * 100).astype(int) - move, 0, 11_999)].sum() for move in moves]
         hits += abs(out.mean() - moves[int(np.argmax(fits))] / 100 - column.mean()) <= 0.5
-    assert hits >= 8  # of 10, at a stated 0.1: what the refusal spares
+    assert hits >= 6  # of 10, at a stated 0.1: what the refusal spares
 
 
 @pytest.mark.parametrize("decimals", [0, 1, 2])

@@ -54,7 +54,7 @@ RELEASED: dict[str, Callable[[Generator], Array]] = {
     "days as years": lambda rng: rng.integers(9_000, 22_000, ROWS) / 365.25,
     "days as years, by weeks": lambda rng: weeks(rng) / 365.25,
     "zeros among amounts": lambda rng: np.where(rng.random(ROWS) < 0.3, 0.0, rng.gamma(2, 60, ROWS)),
-    "a frequent amount": lambda rng: np.where(rng.random(ROWS) < 0.2, 120.0, np.rint(rng.gamma(2, 60, ROWS))),
+    "a frequent amount": lambda rng: np.where(rng.random(ROWS) < 0.2, 200.0, np.rint(rng.gamma(2, 60, ROWS))),
     "three digits": lambda rng: np.array([float(f"{value:.2e}") for value in rng.lognormal(5, 0.5, ROWS)]),
     "sorted counts": lambda rng: np.sort(np.rint(rng.gamma(2, 60, ROWS))),
 }

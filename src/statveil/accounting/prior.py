@@ -89,6 +89,11 @@ def core(axes: Sequence[Axis], polygon: Polygon) -> tuple[Polygon, float]:
             normal = (1.0, 0.0) if i == 0 else (0.0, 1.0)
             polygon = polygon.cut(normal, low).cut((-normal[0], -normal[1]), -high)
             outside += 2e-12
+    if len(polygon.corners) < 3:
+        raise ProblemError(
+            "the prior has hardly any mass where its parameters are possible together. State ranges or densities of "
+            "which most is possible."
+        )
     return polygon, outside
 
 

@@ -51,7 +51,7 @@ class Polygon(NamedTuple):
                 kept.append(here)
             if (value > 0 > next_value) or (value < 0 < next_value):
                 kept.append(here + (after - here) * value / (value - next_value))
-        return Polygon(np.array(kept))
+        return Polygon(np.array(kept).reshape(-1, 2))
 
 
 def capped_integral(
