@@ -18,9 +18,10 @@ from statveil.problem.parameters import OutsidePriorError
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.change import measure_change
-from statveil.tables.estimate import estimate, measured_for, own_statistic, shares_of
+from statveil.tables.estimate import estimate, levels_of, measured_for, own_statistic, shares_of
 from statveil.tables.first_pass import FirstBeside
 from statveil.tables.groups import GroupRows
+from statveil.tables.looking import Look
 from statveil.tables.looking_later import Later
 from statveil.tables.maps.build import Job, build_map
 from statveil.tables.maps.column_map import ColumnMap
@@ -48,6 +49,10 @@ Read = Callable[[Sequence[str] | None], Iterator[Array]]
 
 ReadBeside = Callable[[Sequence[str] | None], Beside]
 """The same with all other columns beside it."""
+
+
+Elsewhere = Callable[[Look, Copies | None], bool]
+"""Has all of the column looked at, and the others beside it; false where nothing was, and it must be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +102,7 @@ def prepare(
     trial: bool = False,
     later: bool = False,
     groups: GroupRows | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> Prepared:
     """Measure and verify the column, and find the map that realises the plan on it.
 
@@ -105,7 +111,8 @@ def prepare(
     ``shuffled`` says that the rows will be released in another order, so theirs does not matter;
     ``trial`` that nobody is told what was found, as all of it is accepted: only what the map depends on is looked for;
     ``later`` that the others are seen once more: a column that needs one pass is measured alone (``Prepared.later``);
-    ``groups`` are the rows of the two groups that the secret compares.
+    ``groups`` are the rows of the two groups that the secret compares;
+    ``elsewhere`` has the column looked at where its rows lie, if it can.
     """
     accepted = check_accepted(accept)
     _check_options(plan, round_digits, seed)
@@ -157,7 +164,13 @@ def prepare(
             if rows_drawn:
                 order.add(values)
 
-        measured = measured_for(plan.problem, blocks, watch, groups)
+        look = Look(verifier, plan.problem.secret.counted(plan.problem.family))
+        in_parts = not rows_drawn and groups is None and not levels_of(plan.problem)
+        if in_parts and elsewhere is not None and elsewhere(look, copies):
+            blocks.unwatched()
+            measured = look.measured(blocks)
+        else:
+            measured = measured_for(plan.problem, blocks, watch, groups)
         verifier.check_declared(column)
         statistic = own_statistic(plan.problem, measured)
         params = _estimate(plan, column, measured, statistic)
