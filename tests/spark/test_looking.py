@@ -149,6 +149,13 @@ def test_a_long_column_keeps_the_sample_of_one_machine(in_parts, monkeypatch):
     assert found.record == answer("shift", table).record
 
 
+def test_many_partitions_are_read_past_the_driver(in_parts, monkeypatch):
+    monkeypatch.setattr(looking, "_MOST_PARTS", len(CUTS) - 3)  # one has no rows
+    found, wanted = answer("shift", in_parts(RELEASED["shift"])), answer("shift", RELEASED["shift"])
+    assert in_parts.came == [False]
+    assert found.record == wanted.record
+
+
 def test_rows_that_change_after_they_were_counted_are_refused(spark, tmp_path, monkeypatch):
     RELEASED["shift"].write_parquet(tmp_path / "t.parquet")
     frame = spark.read.parquet(str(tmp_path / "t.parquet"))

@@ -40,6 +40,8 @@ _STAY = {
 }
 """Steps of a query that make the same partitions whichever columns are asked for."""
 _MOST_STEPS = 500
+_MOST_PARTS = 500
+"""Partitions with rows: the values of the blocks at their edges come to the driver together, half a megabyte each."""
 _PLAIN = (pl.String, pl.Boolean, pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.Float32, pl.Float64)
 """Types whose values Spark compares as Polars does."""
 
@@ -82,6 +84,8 @@ class Looked:
 
 def look_there(table: Looked, look: Look, copies: Copies | None) -> Seen | None:
     """Have the executors look; ``None`` where they cannot say what is asked."""
+    if np.count_nonzero(table.layout.rows) > _MOST_PARTS:
+        return None
     guessed = Gathering()
     if copies is not None:
         for index in range(-(-table.layout.total // BLOCK)):
