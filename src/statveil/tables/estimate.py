@@ -37,9 +37,13 @@ def measured_for(
     groups: GroupRows | None = None,
 ) -> Measured:
     """The column measured in one pass with what the secret will ask for."""
-    secret = problem.secret
-    levels = tuple(dict.fromkeys(level for one in problem.each for level in one.secret.levels))
-    return measure(blocks, levels=levels, counted=secret.counted(problem.family), groups=groups, watch=watch)
+    counted = problem.secret.counted(problem.family)
+    return measure(blocks, levels=levels_of(problem), counted=counted, groups=groups, watch=watch)
+
+
+def levels_of(problem: Problem) -> tuple[float, ...]:
+    """The quantiles that the secret will ask for."""
+    return tuple(dict.fromkeys(level for one in problem.each for level in one.secret.levels))
 
 
 def own_statistic(problem: Problem, numbers: ColumnNumbers) -> float:

@@ -33,6 +33,10 @@ class FirstBeside:
         watcher, self._watcher = self._watcher, None
         return self._alone() if watcher is None else self._watched(watcher)
 
+    def unwatched(self) -> None:
+        """The others were looked at elsewhere: every pass is over the column alone."""
+        self._watcher = None
+
     def _watched(self, watcher: _Watcher) -> Iterator[Array]:
         rows = self._beside()
         first = next(rows, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from statveil.tables.blocks import BLOCK, Array, Blocks, finite_rows
 from statveil.tables.groups import GroupRows
 from statveil.tables.quantile import Tally, linear_quantile
 
-__all__ = ["Measured", "measure"]
+__all__ = ["Measured", "Sums", "measure"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,57 +71,91 @@ def measure(
 
     ``watch`` sees every block with the number of its first row, so that checks cost no pass of their own.
     """
-    counts: list[int] = []
-    sums: list[float] = []
-    squares: list[float] = []  # about each block's own mean
-    low, high, start = math.inf, -math.inf, 0
-    room: Array = np.empty(BLOCK)
-    tallies = [Tally() for _ in levels]
-    hits = 0
+    sums, start, room = Sums(counted=counted), 0, np.empty(BLOCK)
+    tallies = {alpha: Tally() for alpha in levels}
     parts = _Parts(groups)
     for block in blocks():
         watch(block, start)
         parts.add(block, start)
         start += len(block)
+        values = sums.add(block, room)
+        for alpha, tally in tallies.items():
+            if len(values):
+                tally.add(values, alpha)
+    return sums.measured(blocks, tallies=tallies, parts=parts.measured)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Sums:
+    """What is added up of every block; blocks that were added up elsewhere join them, in whichever order."""
+
+    counted: float | None = None
+    """The value whose rows are counted."""
+    counts: list[int] = field(default_factory=list)
+    totals: list[float] = field(default_factory=list)
+    squares: list[float] = field(default_factory=list)
+    """About each block's own mean."""
+    low: float = math.inf
+    high: float = -math.inf
+    hits: int = 0
+
+    def add(self, block: Array, room: Array) -> Array:
+        """Take in a block, and give its finite values; ``room`` is memory for ``BLOCK`` numbers."""
         values, least, most = finite_rows(block)
         if not len(values):
-            continue
+            return values
         with np.errstate(over="ignore", invalid="ignore"):
             total = float(values.sum())
             offset = np.subtract(values, total / len(values), out=room[: len(values)])
             # not by a dot product: its last bits, and idle threads that spin, depend on how many cores there are
-            squares.append(float(np.square(offset, out=offset).sum()))
-        counts.append(len(values))
-        sums.append(total)
-        low, high = min(low, least), max(high, most)
-        for tally, alpha in zip(tallies, levels, strict=True):
-            tally.add(values, alpha)
-        hits += 0 if counted is None else int(np.count_nonzero(values == counted))
-    rows = sum(counts)
-    if rows == 0:
-        raise ColumnError(
-            "the column has no finite number, so it has no statistic to hide. Leave the column as it is, or drop it."
+            self.squares.append(float(np.square(offset, out=offset).sum()))
+        self.counts.append(len(values))
+        self.totals.append(total)
+        self.low, self.high = min(self.low, least), max(self.high, most)
+        self.hits += 0 if self.counted is None else int(np.count_nonzero(values == self.counted))
+        return values
+
+    def join(self, other: Sums) -> None:
+        """Take in what was added up of other blocks: the sum of all is that of exact numbers, whatever their order."""
+        self.counts += other.counts
+        self.totals += other.totals
+        self.squares += other.squares
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        self.hits += other.hits
+
+    def measured(
+        self,
+        blocks: Blocks,
+        *,
+        tallies: Mapping[float, Tally] = MappingProxyType({}),
+        parts: Callable[[], TwoGroups | None] = lambda: None,
+    ) -> Measured:
+        """The statistics of all blocks, which can be read again."""
+        rows = sum(self.counts)
+        if rows == 0:
+            raise ColumnError(
+                "the column has no finite number, so it has no statistic to hide. Leave the column as it is, or drop "
+                "it."
+            )
+        if not all(map(math.isfinite, (*self.totals, *self.squares))):
+            raise ColumnError(
+                "the column's values are too large for their squares to be added up; measure it in a larger unit."
+            )
+        mean = math.fsum(self.totals) / rows
+        # the squares about the common mean: those within the blocks and those between them
+        between = math.fsum(n * (s / n - mean) ** 2 for n, s in zip(self.counts, self.totals, strict=True))
+        spread = math.sqrt((math.fsum(self.squares) + between) / rows) if self.high > self.low else 0.0
+        return Measured(
+            rows=rows,
+            mean=mean,
+            std=spread,
+            minimum=self.low,
+            maximum=self.high,
+            quantiles={alpha: linear_quantile(blocks, alpha, rows, tally) for alpha, tally in tallies.items()},
+            shares={} if self.counted is None else {self.counted: self.hits / rows},
+            groups=parts(),
+            read=blocks,
         )
-    if not all(map(math.isfinite, (*sums, *squares))):
-        raise ColumnError(
-            "the column's values are too large for their squares to be added up; measure it in a larger unit."
-        )
-    mean = math.fsum(sums) / rows
-    # the squares about the common mean: those within the blocks and those between them
-    between = math.fsum(n * (s / n - mean) ** 2 for n, s in zip(counts, sums, strict=True))
-    spread = math.sqrt((math.fsum(squares) + between) / rows) if high > low else 0.0
-    pairs = zip(levels, tallies, strict=True)
-    return Measured(
-        rows=rows,
-        mean=mean,
-        std=spread,
-        minimum=low,
-        maximum=high,
-        quantiles={alpha: linear_quantile(blocks, alpha, rows, tally) for alpha, tally in pairs},
-        shares={} if counted is None else {counted: hits / rows},
-        groups=parts.measured(),
-        read=blocks,
-    )
 
 
 class _Parts:

@@ -19,9 +19,10 @@ from statveil.problem.structure import Structure
 from statveil.tables.between_columns import PairCopies, PairVerifier
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.change import measure_change
-from statveil.tables.estimate import estimate, measured_for, own_statistic, shares_of
+from statveil.tables.estimate import estimate, levels_of, measured_for, own_statistic, shares_of
 from statveil.tables.first_pass import FirstBeside
 from statveil.tables.groups import GroupRows
+from statveil.tables.looking import Look
 from statveil.tables.looking_later import Later
 from statveil.tables.maps.build import Job, build_map
 from statveil.tables.maps.column_map import ColumnMap
@@ -59,6 +60,10 @@ Read = Callable[[Sequence[str] | None], Iterator[Array]]
 
 ReadBeside = Callable[[Sequence[str] | None], Beside]
 """The same with all other columns beside it."""
+
+
+Elsewhere = Callable[[Look, Copies | None], bool]
+"""Has all of the column looked at, and the others beside it; false where nothing was, and it must be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +113,7 @@ def prepare(
     trial: bool = False,
     later: bool = False,
     groups: GroupRows | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> Prepared:
     """Measure and verify the column, and find the map that realises the plan on it.
 
@@ -116,7 +122,8 @@ def prepare(
     ``shuffled`` says that the rows will be released in another order, so theirs does not matter;
     ``trial`` that nobody is told what was found, as all of it is accepted: only what the map depends on is looked for;
     ``later`` that the others are seen once more: a column that needs one pass is measured alone (``Prepared.later``);
-    ``groups`` are the rows of the two groups that the secret compares, or say that every row has two numbers.
+    ``groups`` are the rows of the two groups that the secret compares, or say that every row has two numbers;
+    ``elsewhere`` has the column looked at where its rows lie, if it can.
     """
     accepted = check_accepted(accept)
     _check_options(plan, round_digits, seed)
@@ -141,9 +148,8 @@ def prepare(
 
     rows_drawn = mode.random
     later = later and copies is not None and labels is None and not rows_drawn
-    blocks: Blocks = FirstBeside(lambda: read(labels), pass_beside, None if later else copies)
-    if isinstance(groups, Halves):
-        blocks = above_each_other(blocks)
+    once = FirstBeside(lambda: read(labels), pass_beside, None if later else copies)
+    blocks: Blocks = above_each_other(once) if isinstance(groups, Halves) else once
     order = Order(categories=labels is not None)
 
     def related(statistics: tuple[float, ...]) -> list[Finding]:
@@ -174,7 +180,13 @@ def prepare(
             if rows_drawn:
                 order.add(values)
 
-        measured = measured_for(plan.problem, blocks, watch, groups)
+        look = Look(verifier, plan.problem.secret.counted(plan.problem.family))
+        in_parts = not rows_drawn and groups is None and not levels_of(plan.problem)
+        if in_parts and elsewhere is not None and elsewhere(look, copies):
+            once.unwatched()
+            measured = look.measured(blocks)
+        else:
+            measured = measured_for(plan.problem, blocks, watch, groups)
         verifier.check_declared(column)
         statistic = own_statistic(plan.problem, measured)
         params = _estimate(plan, column, measured, statistic)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
@@ -13,6 +13,10 @@ from statveil.errors import ColumnError, unknown_name
 from statveil.tables.blocks import Array
 from statveil.tables.changes import Labels
 from statveil.tables.series import ColumnType
+
+if TYPE_CHECKING:  # both look at tables
+    from statveil.tables.looking import Look
+    from statveil.tables.structure.telling import Copies
 
 __all__ = ["CATEGORIES", "Progress", "Rows", "Source", "open_source"]
 
@@ -114,6 +118,13 @@ class Source(ABC):
         The others are only looked at: in their own types, or as text. A pass to the end counts the rows, as one of
         :meth:`blocks` does, since a release measures the column in either.
         """
+
+    def look(self, column: Any, look: Look, copies: Copies | None, *, progress: Progress | None = None) -> bool:
+        """Have all blocks of a column of numbers looked at where they lie, and the others beside it if that is asked.
+
+        False where the table has no such place, or cannot say there what is asked: then nothing was looked at.
+        """
+        return False
 
     only_whole: ClassVar[str] = ""
     """Why no part of its rows can be released, and what to do; nothing where one can."""

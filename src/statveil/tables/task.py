@@ -135,6 +135,7 @@ class OneColumn(Task):
             shuffled=self.shuffle,
             later=groups is None and looks_later(table),
             groups=groups,
+            elsewhere=lambda look, copies: table.look(name, look, copies, progress=progress),
         )
         prepared.check_rows(plan, label)
         later = prepared.later

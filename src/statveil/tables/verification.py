@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from copy import copy
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,6 +36,7 @@ from statveil.tables.structure.sum_search import find_sums
 __all__ = [
     "LEAKS",
     "Verifier",
+    "Watched",
     "blind_spots",
     "bound_findings",
     "bounds_of",
@@ -101,6 +104,14 @@ def check_accepted(names: Collection[str]) -> tuple[str, ...]:
     return tuple(sorted(set(names)))
 
 
+class Watched(NamedTuple):
+    """What a :class:`Verifier` keeps of the rows that it has watched."""
+
+    broken: frozenset[str]
+    off: frozenset[int]
+    sampler: Sampler
+
+
 class Verifier:
     """Watches a column block by block, then says whether it may be released."""
 
@@ -136,6 +147,36 @@ class Verifier:
         if isinstance(self.plan.problem.family, Ordinal) and np.any(finite != np.floor(finite)):
             self._broken.add("whole")
         self.sampler.add(values, start)
+
+    # --- in parts, each looked at elsewhere -----------------------------------------------------
+    def begin(self, first: Array, shift: int) -> bool:
+        """Get ready for parts, from the column's first rows; false where these do not say what a part must know.
+
+        ``shift`` is how often the rows that are kept can be halved at once.
+        """
+        finite, *_ = finite_rows(first)
+        if self.known.step is not None:
+            if not len(finite):
+                return False
+            self._watch_step(finite, self.known.step)
+        self.sampler.thin(shift)
+        return True
+
+    def part(self) -> Verifier:
+        """One that watches other rows."""
+        fresh = copy(self)
+        fresh.sampler, fresh._off, fresh._broken = self.sampler.part(), set(self._off), set(self._broken)
+        return fresh
+
+    def seen(self) -> Watched:
+        """What was seen so far, for another one to :meth:`join`."""
+        return Watched(broken=frozenset(self._broken), off=frozenset(self._off), sampler=self.sampler)
+
+    def join(self, part: Watched) -> None:
+        """Take in what a part has seen."""
+        self._broken |= part.broken
+        self._off |= part.off
+        self.sampler.join(part.sampler)
 
     def _watch_step(self, values: Array, step: float) -> None:
         """Whether the values lie on the step, as numbers of their type and as 32-bit ones, which they may have been."""

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
+from statveil.tables.blocks import BLOCK
 from statveil.tables.changes import Changes, Labels
 from statveil.tables.frames.frame import Frame, is_a
 from statveil.tables.released import read_rows, released_schema
 from statveil.tables.series import ColumnType, column_type
 from statveil.tables.source import Progress, Rows
+
+if TYPE_CHECKING:  # what comes with Spark is loaded with the first of its tables
+    from statveil.tables.looking import Look
+    from statveil.tables.spark.layout import Seen
+    from statveil.tables.structure.telling import Copies
 
 __all__ = ["SparkFrame"]
 
@@ -97,6 +103,36 @@ class SparkFrame(Frame):
         for _, others in self.beside({}, progress=progress):
             yield {name: one for name, one in others.items() if name != _PARTS}
 
+    def look(self, column: Any, look: Look, copies: Copies | None, *, progress: Progress | None = None) -> bool:
+        from statveil.tables.spark.looking import Looked, look_there, partitions_stay
+        from statveil.tables.spark.passes import counted
+
+        if not partitions_stay(self.native):
+            return False
+        if self.rows is not None and self.rows <= BLOCK:
+            return False
+        layout, finite = counted(self.native, self._places[column])
+        if layout.total <= BLOCK or not (self._known is None or self._known.same(layout)):
+            return False
+        labels, several = self._labels(), self.native.rdd.getNumPartitions() > 1
+        table = Looked(
+            native=self.native,
+            layout=layout,
+            finite=finite,
+            place=self._places[column],
+            names={labels[place]: place for place, name in enumerate(self.names) if name != column},
+            parts=_PARTS if several else None,
+        )
+        found = look_there(table, look, copies)
+        if found is None:
+            look.give_up()
+            return False
+        self._keep(column, None, found)
+        self._known, self.rows = layout, layout.total
+        if progress:
+            progress(layout.total)
+        return True
+
     def released(self, changes: Changes, *, shuffle: int | None = None) -> Any:
         from pyspark.sql import functions
 
@@ -104,7 +140,7 @@ class SparkFrame(Frame):
         from statveil.tables.spark.releasing import KEY, released_columns
 
         if self._known is None:
-            self._known = counted(self.native)
+            self._known, _ = counted(self.native)
         for name, change in changes.replaced.items():
             if name not in self._seen or self._seen[name][0] != change.labels:
                 for _ in self.values({name: change.labels}):
@@ -148,7 +184,6 @@ class SparkFrame(Frame):
         self, places: list[int], columns: Mapping[Any, Labels]
     ) -> Iterator[tuple[Rows, pl.DataFrame, tuple[list[int], list[int]]]]:
         """Blocks of the columns, with the rows they stand in, and of these how many lie in which partition."""
-        from statveil.tables.spark.layout import unsteady
         from statveil.tables.spark.passes import SeenColumn, own_name
 
         gathered = {name: SeenColumn() for name in columns}
@@ -160,13 +195,19 @@ class SparkFrame(Frame):
                     gathered[name].add(rows[name], sizes[1])
                 yield rows, frame, sizes
             for name, labels in columns.items():
-                found, known = gathered[name].done(), self._seen.get(name)
-                if known is not None and known[0] == labels and not np.array_equal(known[1].sums, found.sums):
-                    raise unsteady()
-                self._seen[name] = (labels, found)
+                self._keep(name, labels, gathered[name].done())
         finally:
             for one in gathered.values():
                 one.close()
+
+    def _keep(self, column: Any, labels: Labels, found: Seen) -> None:
+        """What a pass has seen of a column, which must be what an earlier one saw."""
+        from statveil.tables.spark.layout import unsteady
+
+        known = self._seen.get(column)
+        if known is not None and known[0] == labels and not np.array_equal(known[1].sums, found.sums):
+            raise unsteady()
+        self._seen[column] = (labels, found)
 
     def _blocks(self, places: list[int]) -> Iterator[tuple[pl.DataFrame, tuple[list[int], list[int]]]]:
         """Blocks of rows; a pass to the end counts those of each partition."""

@@ -19,7 +19,7 @@ from statveil.tables.shuffling import keys_of
 from statveil.tables.spark.layout import BITS, Layout, Seen, unsteady
 from statveil.tables.spark.shipping import unpacked
 
-__all__ = ["KEY", "PACKED", "Work", "packer", "releaser"]
+__all__ = ["KEY", "PACKED", "Placed", "Work", "cut", "packer", "partition", "releaser"]
 
 KEY = "key"
 PACKED = "part bigint, rows bigint, data binary"
@@ -27,22 +27,25 @@ PACKED = "part bigint, rows bigint, data binary"
 
 _MASK = (1 << BITS) - 1
 
+Placed = tuple[list[Any], int, int, int]
+"""Columns of some rows, the numbers of the first and the last of these, and how many they are."""
+
 
 def packer() -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """Batches of rows, the last column their numbers from Spark, as Arrow streams of about a block each."""
+    """Batches of rows as Arrow streams of about a block each, with the number of their partition."""
 
     def pack(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
+        part = partition()
+
         def stream(held: list[Any]) -> Any:
-            number = held[0].column(held[0].num_columns - 1)[0].as_py()
             sink = pa.BufferOutputStream()
-            rows = [one.select(range(one.num_columns - 1)) for one in held]
-            with pa.ipc.new_stream(sink, rows[0].schema.remove_metadata()) as writer:
-                for one in rows:
+            with pa.ipc.new_stream(sink, held[0].schema.remove_metadata()) as writer:
+                for one in held:
                     writer.write_batch(one.replace_schema_metadata(None))
             columns = (
-                pa.array([number >> BITS], pa.int64()),
+                pa.array([part], pa.int64()),
                 pa.array([sum(one.num_rows for one in held)], pa.int64()),
                 pa.array([sink.getvalue().to_pybytes()], pa.binary()),
             )
@@ -61,6 +64,13 @@ def packer() -> Callable[[Iterator[Any]], Iterator[Any]]:
             yield stream(held)
 
     return pack
+
+
+def partition() -> int:
+    """The number of the partition that is worked on: of the one that is read, as nothing merges them before."""
+    from pyspark import TaskContext
+
+    return int(TaskContext.get().partitionId())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -105,14 +115,20 @@ def releaser(data: bytes) -> Callable[[Iterator[tuple[Any, ...]]], Iterator[Any]
 
 def _pieces(work: Work, batches: Iterator[tuple[Any, ...]]) -> Iterator[tuple[int, dict[Any, pl.Series]]]:
     """The rows of a partition cut where blocks end, each with the number of its first row."""
-    layout = work.layout
+
+    def placed() -> Iterator[Placed]:
+        for *columns, numbers in batches:
+            if rows := len(numbers):
+                yield columns, numbers[0].as_py(), numbers[rows - 1].as_py(), rows
+
+    return cut(work.layout, work.names, placed())
+
+
+def cut(layout: Layout, names: Sequence[Any], batches: Iterator[Placed]) -> Iterator[tuple[int, dict[Any, pl.Series]]]:
+    """Rows of a partition, with Spark's numbers of the first and the last and how many, cut where blocks end."""
     held: list[list[Any]] = []
     size, expected, row, stop = 0, -1, 0, 0
-    for *columns, numbers in batches:
-        rows = len(numbers)
-        if not rows:
-            continue
-        first, last = numbers[0].as_py(), numbers[rows - 1].as_py()
+    for columns, first, last, rows in batches:
         if expected < 0:
             part = first >> BITS
             if first & _MASK or part >= len(layout.rows):
@@ -127,7 +143,7 @@ def _pieces(work: Work, batches: Iterator[tuple[Any, ...]]) -> Iterator[tuple[in
             held.append([one.slice(start, taken) for one in columns])
             start, size = start + taken, size + taken
             if row + size == min((row // BLOCK + 1) * BLOCK, stop):
-                yield row, _joined(work.names, held)
+                yield row, _joined(names, held)
                 row, held, size = row + size, [], 0
     if row != stop:
         raise unsteady()

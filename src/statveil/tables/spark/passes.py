@@ -16,9 +16,9 @@ from statveil.tables.blocks import Array, in_blocks
 from statveil.tables.frames.arrow_table import any_series
 from statveil.tables.spark.executors import PACKED, packer
 from statveil.tables.spark.failures import quiet, spark_works
-from statveil.tables.spark.layout import Edges, Layout, Seen
+from statveil.tables.spark.layout import BITS, Edges, Layout, Seen
 
-__all__ = ["NUMBER", "SeenColumn", "blocks_of_rows", "counted", "numbered", "own_name", "rows_of"]
+__all__ = ["NUMBER", "SeenColumn", "blocks_of_rows", "counted", "finite_there", "numbered", "own_name", "rows_of"]
 
 NUMBER = "statveil_row"
 
@@ -43,7 +43,7 @@ def rows_of(native: Any, places: Sequence[int]) -> Iterator[tuple[int, pl.DataFr
     """
     import pyarrow as pa
 
-    chosen = numbered(native).select(*[own_name(place) for place in places], NUMBER)
+    chosen = numbered(native).select(*([own_name(place) for place in places] or [NUMBER]))
     with spark_works("read the DataFrame"), quiet():
         for row in chosen.mapInArrow(packer(), PACKED).toLocalIterator(prefetchPartitions=True):
             table = pa.ipc.open_stream(io.BytesIO(row["data"])).read_all()
@@ -52,18 +52,25 @@ def rows_of(native: Any, places: Sequence[int]) -> Iterator[tuple[int, pl.DataFr
             yield int(row["part"]), frame
 
 
-def counted(native: Any) -> Layout:
-    """How many rows each partition has."""
+def counted(native: Any, place: int | None = None) -> tuple[Layout, int]:
+    """How many rows each partition has, and in how many rows of all the column at a place has a finite number."""
     from pyspark.sql import functions
 
+    known = functions.lit(False) if place is None else finite_there(place)
     with spark_works("count the rows"):
-        found = (
-            numbered(native).select(functions.shiftright(NUMBER, 33).alias("part")).groupBy("part").count().collect()
-        )
-    rows = np.zeros(1 + max((row["part"] for row in found), default=-1), dtype=np.int64)
-    for row in found:
-        rows[row["part"]] = row["count"]
-    return Layout(rows=rows)
+        table = numbered(native).select(functions.shiftright(NUMBER, BITS).alias("part"), known.alias("known"))
+        found = table.groupBy("part").agg(functions.count("*"), functions.count_if("known")).collect()
+    rows = np.zeros(1 + max((part for part, *_ in found), default=-1), dtype=np.int64)
+    for part, size, _ in found:
+        rows[part] = size
+    return Layout(rows=rows), sum(finite for *_, finite in found)
+
+
+def finite_there(place: int) -> Any:
+    """Whether the column at a place has a finite number, as Spark says it: what is none is larger than all others."""
+    from pyspark.sql import functions
+
+    return functions.abs(functions.col(own_name(place)).cast("double")) < float("inf")
 
 
 def blocks_of_rows(
@@ -95,12 +102,22 @@ class SeenColumn:
             self._sums.append(crc32(values[start : start + size].tobytes()))
             start += size
         if len(sizes) > 1:
-            self._blocks.append(self._index)
-            self._sizes.append(len(values))
-            if self._file is None:
-                self._file = tempfile.TemporaryFile()  # noqa: SIM115  (closed by whoever gathers)
-            self._file.write(values.tobytes())
+            self._share(values)
         self._index += 1
+
+    def told(self, sums: Collection[int], values: Array | None) -> None:
+        """The next block as executors tell it: sums of its pieces, and its values if it lies in several partitions."""
+        self._sums += sums
+        if values is not None:
+            self._share(values)
+        self._index += 1
+
+    def _share(self, values: Array) -> None:
+        self._blocks.append(self._index)
+        self._sizes.append(len(values))
+        if self._file is None:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115  (closed by whoever gathers)
+        self._file.write(values.tobytes())
 
     def done(self) -> Seen:
         """All of it."""

@@ -15,10 +15,12 @@ from statveil.tables.changes import Changes, Labels
 from statveil.tables.files.opening import check_name
 from statveil.tables.files.table_file import TableFile
 from statveil.tables.frames.spark_frame import SparkFrame
+from statveil.tables.looking import Look
 from statveil.tables.series import ColumnType
 from statveil.tables.source import Progress, Rows
 from statveil.tables.spark.failures import spark_works
 from statveil.tables.spark.session import open_session
+from statveil.tables.structure.telling import Copies
 
 __all__ = ["SparkFile", "open_spark", "read_spark"]
 
@@ -80,6 +82,9 @@ class SparkFile(TableFile):
         self, columns: Mapping[Any, Labels], *, progress: Progress | None = None
     ) -> Iterator[tuple[Rows, Mapping[str, pl.Series]]]:
         return self.frame.beside(columns, progress=progress)
+
+    def look(self, column: Any, look: Look, copies: Copies | None, *, progress: Progress | None = None) -> bool:
+        return self.frame.look(column, look, copies, progress=progress)
 
     def write(
         self, target: Path, changes: Changes, *, shuffle: int | None = None, progress: Progress | None = None

@@ -21,6 +21,7 @@ __all__ = [
     "EMPTY",
     "LEFT",
     "MOST_ROWS",
+    "PIECE",
     "SIZES",
     "Alongside",
     "Around",
@@ -34,7 +35,8 @@ __all__ = [
 
 _Part = tuple[NDArray[np.int64], Array, dict[str, pl.Series]]
 
-_PIECE = 256  # rows that stay together
+PIECE = 256
+"""Rows that stay together."""
 MOST_ROWS = 2**15
 """Rows that are kept; half of them at least, if there are."""
 _LABELS = 20
@@ -153,7 +155,7 @@ class Alongside:
             values=values,
             numbers=numbers,
             labels=labels,
-            breaks=_breaks(number, _PIECE),
+            breaks=_breaks(number, PIECE),
             texts={name: one.text for name, one in read.items() if one.text is not None},
             unreadable=tuple(name for name, one in read.items() if one.unreadable),
             around=Around(values=values, numbers=numbers, labels=labels, breaks=_breaks(number, 1)),
@@ -194,13 +196,37 @@ class Gathering:
             self._keep(lambda part: np.isfinite(part[1]))
         while self._finite > MOST_ROWS:
             self._stride *= 2
-            self._keep(lambda part: part[0] // _PIECE % self._stride == 0)
+            self._keep(lambda part: part[0] // PIECE % self._stride == 0)
 
     def done(self) -> Alongside:
         """What was kept, read as columns."""
         if self._seen is not None:
             return self._seen.kept().alongside(self._seen)
         return Alongside.of(self._kept, stride=self._stride, whole=self._stride == 1 and self._gaps)
+
+    @classmethod
+    def of(
+        cls, number: NDArray[np.int64], values: Array, others: Mapping[str, pl.Series], like: Gathering
+    ) -> Gathering:
+        """With these rows kept, which another one has chosen."""
+        made = cls()
+        made._stride, made._gaps, made._kept = like._stride, like._gaps, [(number, values, dict(others))]
+        return made
+
+    @property
+    def stride(self) -> int:
+        """Of so many pieces of ``PIECE`` rows one is kept."""
+        return self._stride
+
+    @property
+    def gaps(self) -> bool:
+        """Whether rows are kept in which the column has no value."""
+        return self._gaps
+
+    @property
+    def rows(self) -> int:
+        """Rows that are kept."""
+        return self._rows
 
     def state(self) -> _Kept:
         """What is kept at the moment."""
@@ -217,9 +243,9 @@ class Gathering:
 
     def _inside(self, block: Array, start: int) -> NDArray[np.int64]:
         """Which rows are kept: only these are looked at, as most pieces of a long table hold none."""
-        stop, first = start + len(block), start // _PIECE
-        pieces = np.arange(first + -first % self._stride, -(-stop // _PIECE), self._stride)
-        rows = (pieces[:, None] * _PIECE + np.arange(_PIECE)).ravel()
+        stop, first = start + len(block), start // PIECE
+        pieces = np.arange(first + -first % self._stride, -(-stop // PIECE), self._stride)
+        rows = (pieces[:, None] * PIECE + np.arange(PIECE)).ravel()
         inside = rows[(rows >= start) & (rows < stop)] - start
         return inside if self._gaps else inside[np.isfinite(block[inside])]
 

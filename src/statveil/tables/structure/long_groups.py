@@ -62,6 +62,11 @@ class LongGroups:
             for block in first:
                 self.add(*block)
 
+    @property
+    def any(self) -> bool:
+        """Whether there are groups of which rows are kept."""
+        return bool(self._groups)
+
     def found(self) -> Iterator[Link]:
         """Links of columns that say something of the groups of another one."""
         for one in self._groups:

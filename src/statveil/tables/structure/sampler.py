@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import lru_cache
 
 import numpy as np
@@ -49,6 +50,31 @@ class Sampler:
         """
         for at in range(0, len(values), _STRIPE):
             self._take(values[at : at + _STRIPE], start + at)
+
+    def thin(self, shift: int) -> None:
+        """Begin anew, and keep of all rows only those that are left once their number was halved so many times."""
+        self._shift, self._values, self._hashes, self._starts, self._held = shift, [], [], [], 0
+
+    def part(self) -> Sampler:
+        """An empty one for other rows of the column, which keeps as many as this one; it will :meth:`join` this one."""
+        fresh = Sampler(self._all)
+        fresh._shift, fresh._most = self._shift, sys.maxsize
+        return fresh
+
+    def join(self, other: Sampler) -> None:
+        """Take in what a :meth:`part` has kept; nothing is thinned out before :meth:`settle`."""
+        self._values += other._values
+        self._hashes += other._hashes
+        self._starts += other._starts
+        self._held += other._held
+
+    def settle(self) -> bool:
+        """Once all parts have joined: keep what one that sees all rows keeps; false where too few were kept for it."""
+        if self._shift and self._held <= self._most:
+            return False
+        while self._held > self._most:
+            self._halve()
+        return True
 
     @property
     def values(self) -> Array:

@@ -75,6 +75,22 @@ class Copies:
         self._groups_of_long.add(values, others)
         return True
 
+    def must_see(self, values: Array, others: Mapping[str, pl.Series]) -> list[str] | None:
+        """Which columns must be seen in all rows, by a table's first block: the few values that some have.
+
+        Of all others a sample is enough (:meth:`take`). ``None`` where whole groups of rows must be seen.
+        """
+        if len(others) > MOST_COLUMNS or len(values) <= MOST_ROWS:
+            return None
+        cells, groups = Cells(), LongGroups(above=MOST_ROWS, categories=self._categories)
+        cells.add(others)
+        groups.add(values, others)
+        return None if groups.any else cells.open()
+
+    def take(self, rows: Gathering, others: Collection[str], cells: Cells) -> None:
+        """Take in all rows at once: those that were kept of them, the names of all others, and their cells."""
+        self._columns, self._names, self._rows, self._cells = len(others), others, rows, cells
+
     def found(self, statistics: Collection[float] = ()) -> list[Finding]:
         """Findings that name the columns that tell the column's values, and those that are not read.
 

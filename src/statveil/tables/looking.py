@@ -1,0 +1,73 @@
+"""A column measured and verified block by block, or in parts that are looked at where their rows lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from statveil.tables.blocks import BLOCK, Array, Blocks
+from statveil.tables.measure import Measured, Sums
+from statveil.tables.structure.sampler import KEEP
+from statveil.tables.verification import Verifier, Watched
+
+__all__ = ["Glimpse", "Look"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Glimpse:
+    """What was seen of some blocks. Private."""
+
+    sums: Sums
+    watched: Watched
+
+
+class Look:
+    """Looks at whole blocks, in any order; what parts of it have seen joins it, and is the same to the last bit."""
+
+    def __init__(self, verifier: Verifier, counted: float | None) -> None:
+        self._verifier, self._counted = verifier, counted
+        self._sums = Sums(counted=counted)
+
+    def begin(self, first: Array, rows: int) -> bool:
+        """Get ready for parts, from the first block and the number of finite rows; false where that is not possible."""
+        self._sums = Sums(counted=self._counted)
+        shift = 0
+        while rows >> (shift + 1) >= 2 * KEEP + KEEP // 16:  # some more than are kept, as they are not spread evenly
+            shift += 1
+        return self._verifier.begin(first, shift)
+
+    def part(self) -> Look:
+        """One for other blocks."""
+        return Look(self._verifier.part(), self._counted)
+
+    def add(self, block: Array, start: int, room: Array | None = None) -> None:
+        """Look at the block that begins with row ``start``; ``room`` is memory for ``BLOCK`` numbers."""
+        self._verifier.watch(block, start)
+        self._sums.add(block, np.empty(BLOCK) if room is None else room)
+
+    def seen(self) -> Glimpse:
+        """What was seen so far."""
+        return Glimpse(sums=self._sums, watched=self._verifier.seen())
+
+    def join(self, part: Glimpse) -> None:
+        """Take in what a part has seen."""
+        self._sums.join(part.sums)
+        self._verifier.join(part.watched)
+
+    def settle(self) -> bool:
+        """Once all parts have joined; false where they must look again, as they have kept too few rows."""
+        return self._verifier.sampler.settle()
+
+    @property
+    def rows(self) -> int:
+        """Finite rows."""
+        return sum(self._sums.counts)
+
+    def give_up(self) -> None:
+        """Forget all parts."""
+        self._verifier.sampler.thin(0)
+
+    def measured(self, blocks: Blocks) -> Measured:
+        """The statistics of the column, which can be read again."""
+        return self._sums.measured(blocks)
