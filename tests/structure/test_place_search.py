@@ -88,9 +88,9 @@ def test_rounded_ratios_moved_by_whole_steps_give_the_mean_away():
 
 @pytest.mark.parametrize("decimals", [0, 1, 2])
 def test_rounded_columns_of_no_rule_are_hardly_ever_refused(decimals):
-    """Smooth shapes, at most 2 of 60 for each number of decimals (0.005 is meant for this search alone)."""
+    """Smooth shapes, at most 1 of 24 for each number of decimals (0.005 is meant for this search alone)."""
     rough = 0
-    for seed in range(60):
+    for seed in range(24):
         rng = np.random.default_rng(seed)
         rows = int(rng.choice([60, 150, 400, 1_500]))
         column = (
@@ -99,4 +99,4 @@ def test_rounded_columns_of_no_rule_are_hardly_ever_refused(decimals):
             100 * rng.beta(4, 4, rows),
         )[seed % 3]
         rough += any(item.name == "rough" for item in find_structure(np.round(column, decimals)))
-    assert rough <= 2
+    assert rough <= 1
