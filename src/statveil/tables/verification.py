@@ -389,7 +389,10 @@ def blind_spots(rows: int, mode: Mode) -> tuple[str, ...]:
             "another unit or currency, are not seen."
         )
     if rows < 1_000 and mode.keeps_steps:
-        says.append("With fewer than 1,000 rows, a change of units that was rounded to a coarser step is not seen.")
+        says.append(
+            "With fewer than 1,000 rows, a change of units, or a ratio of whole numbers, that was rounded to a coarser "
+            "step may not be seen, and whoever knows the rule learns how far the values moved."
+        )
     if rows < 10_000 and mode.keeps_steps:
         says.append("With fewer than 10,000 rows, places that differ from their neighbours by a tenth are not seen.")
     if rows < 300:
