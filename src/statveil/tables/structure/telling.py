@@ -26,6 +26,7 @@ from statveil.tables.structure.long_groups import LongGroups
 from statveil.tables.structure.multiple_search import multiples
 from statveil.tables.structure.partner_search import find_partners
 from statveil.tables.structure.period_search import Periods
+from statveil.tables.structure.residue_search import bands_of_the_rest
 from statveil.tables.structure.row_search import holds_values
 from statveil.tables.structure.running_search import counts_along, find_running
 from statveil.tables.structure.text_forms import digests
@@ -162,6 +163,10 @@ def _told(sample: Alongside) -> Iterator[tuple[str, ...]]:
             or one_code_each(sample.values, keys)
             or marks_repeats(sample.values, keys)
         ):
+            known.add(name)
+            yield (name,)
+    for name, column in sample.numbers.items():
+        if name not in known and not name.endswith(SIZES) and bands_of_the_rest(sample.values, column) is not None:
             known.add(name)
             yield (name,)
     for name in few_at_the_ends(sample.values, {n: keys for n, keys in sample.labels.items() if n not in known}):
