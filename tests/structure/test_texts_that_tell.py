@@ -15,7 +15,7 @@ FIRST = dt.datetime(2019, 1, 1)
 DAYS = (
     "%d-%b-%Y", "%B %d, %Y", "%d %b %y", "%a %b %d %Y", "%d%b%Y", "%A, %d. %B %Y", "%Y %B %d", "%Y-%d-%b", "%b. %d, %Y",
     "%d%m%y", "%m%d%y", "%y%m%d", "%d%m%Y", "%Y%m%d", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m.%d.%Y", "%Y/%m/%d",
-    "%d, %m, %Y", "seen on the %dth of %B %Y",
+    "%d, %m, %Y", "%Y\u5e74%m\u6708%d\u65e5", "%y%j", "%Y%j", "seen on the %dth of %B %Y",
 )  # fmt: skip
 TIMES = (
     "%d/%b/%Y:%H:%M:%S", "%d/%b/%Y:%H:%M:%S +0100", "%m/%d/%Y %I:%M:%S %p", "%a %b %d %H:%M:%S %Y", "%d%b%Y:%H:%M:%S",
@@ -79,6 +79,12 @@ def test_months_of_other_languages(words, month):
     texts = pl.Series([f"{day}. {words} 2020" for day in range(1, 21)])
     days = [(dt.date(2020, month, day) - dt.date(1970, 1, 1)).days for day in range(1, 21)]
     assert numbers_in(texts)[0].tolist() == days
+
+
+def test_months_as_roman_numerals():
+    numerals = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"]
+    texts = pl.Series([f"5.{numeral}.2020" for numeral in numerals])
+    assert numbers_in(texts)[0].tolist() == [(dt.date(2020, m, 5) - dt.date(1970, 1, 1)).days for m in range(1, 13)]
 
 
 def test_what_can_be_read_in_two_ways_is():

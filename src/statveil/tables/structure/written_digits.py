@@ -13,6 +13,8 @@ __all__ = ["plain_digits", "roman"]
 _OTHER = r"[^\x00-\x7f]"
 _MARKS = {"\u066b": ".", "\u066c": ",", "\u060c": ",", "\u2019": "'", "\u2212": "-", "\u2013": "-", "\u2009": " "}
 """Marks in and before numbers, as ASCII has them: a decimal point, thousands, a minus."""
+_DATED = {"\u5e74": "/", "\u6708": "/", "\u65e5": " ", "\ub144": "/", "\uc6d4": "/", "\uc77c": " "}
+"""Year, month and day behind their numbers, in Chinese and Japanese, and in Korean."""
 _ROMAN = r"^(?i:M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3}))$"
 _LETTERS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 _LEAST_ROMAN = 3  # different ones: M and D alone are initials
@@ -22,6 +24,8 @@ class _Plain(dict[int, str]):
     """What each character is in ASCII, worked out when it is met first."""
 
     def __missing__(self, code: int) -> str:
+        if chr(code) in _DATED:
+            return _DATED[chr(code)]
         # a half or a square would become digits of the number before it
         parts = chr(code) if unicodedata.category(chr(code)) == "No" else unicodedata.normalize("NFKD", chr(code))
         self[code] = made = "".join(map(_ascii, parts))

@@ -39,7 +39,7 @@ _NAMES = {  # English, German, French, Spanish, Italian, Portuguese and Dutch, w
 }
 _BETWEEN = (r"\s*-\s*", r"\s*/\s*", r"\s*\.\s*", r"[-/.,\s]+")
 _ORDERS = ((2, 1, 0), (2, 0, 1), (0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0))  # of year, month and day
-_COMPACT = (6, 8, 12, 14)  # digits of a date without marks in it, and of one with the time of day
+_COMPACT = (5, 6, 7, 8, 12, 14)  # digits of a date without marks in it, by the day of the year, or with the time
 _ZONE = r"\s*(?:z|utc|gmt)?\s*(?:[-+]\d{2}:?\d{2}\b)?"
 _CLOCK = r"(?:^|[^\d:]|:)\s*(\d{1,2}):(\d{2})(?::(\d{2}(?:[.,]\d+)?))?\s*(?:([ap])\.?\s*m\b\.?)?"
 _HOUR = r"\b(\d{1,2})\s*([ap])\.?\s*m\b\.?"
@@ -57,6 +57,10 @@ def _months() -> dict[str, int]:
 
 
 _MONTHS = _months()
+_NUMERALS = {
+    numeral: i + 1
+    for i, numeral in enumerate(["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii"])
+}
 
 
 def written_times(text: pl.Series) -> list[Array]:
@@ -80,7 +84,7 @@ def written_times(text: pl.Series) -> list[Array]:
 
 
 def compact_times(numbers: Array) -> list[Array]:
-    """The days that whole numbers of six or eight digits are, or of 12 or 14 with the time: 20200305, 50320.
+    """The days that whole numbers are, of five to eight digits, or of 12 or 14 with the time: 20200305, 50320, 20065.
 
     >>> [one.tolist() for one in compact_times(np.array([19700102.0, 19700131.0, 19701224.0]))]
     [[1.0, 30.0, 357.0]]
@@ -96,8 +100,11 @@ def compact_times(numbers: Array) -> list[Array]:
     if len(known) > _LOOKED and not compact_times(known[:: len(known) // _LOOKED][:_LOOKED]):
         return []
     whole = np.where(given & (numbers < 10.0**size), numbers, 0).astype(np.int64)
-    digits = pl.Series(whole).cast(pl.String).str.zfill(size)
-    return list(_compact(digits, given, min(size, 8), _rest([digits], size)))[:_MOST_FORMS]
+    found: list[Array] = []
+    for width in (size, size + 1) if size < 8 and size % 2 else (size,):
+        digits = pl.Series(whole).cast(pl.String).str.zfill(width)
+        found += _compact(digits, given, min(width, 8), _rest([digits], width))
+    return found[:_MOST_FORMS]
 
 
 def _readings(text: pl.Series) -> Iterator[Array]:
@@ -156,10 +163,10 @@ def _dates(text: pl.Series, digits: pl.Series, sizes: NDArray[np.generic], known
         return
     numbers = [_floats(piece.str.slice(0, 5)) for piece in pieces]
     lengths = [np.asarray(piece.str.len_chars().fill_null(0).to_numpy()) for piece in pieces]
-    names = text.str.extract_all(r"[a-z]{3,}")
-    named = names.list.len().fill_null(0).to_numpy()
-    if named.any() and (month := _named_month(names, int(named.max()))) is not None:
-        yield from _with_name(month, numbers, lengths, known)
+    for known_names in (_MONTHS, _NUMERALS):
+        if (month := _named_month(text, known_names)) is not None:
+            yield from _with_name(month, numbers, lengths, known)
+            break
     if most >= 3:
         yield from _with_marks(text, known)
     for size in _COMPACT:
@@ -183,12 +190,13 @@ def _with_marks(text: pl.Series, known: NDArray[np.bool_]) -> Iterator[Array]:
             yield from _made(year, numbers[second], numbers[third], known)
 
 
-def _named_month(names: pl.Series, most: int) -> Array | None:
+def _named_month(text: pl.Series, months: dict[str, int]) -> Array | None:
     """The last word that is a month: before it there may be a weekday, of which French has a mar. too."""
+    names = text.str.extract_all(r"[a-z]+")
     found = np.full(len(names), np.nan)
-    for i in range(min(most, 8)):
+    for i in range(min(int(names.list.len().max() or 0), 8)):  # type: ignore[arg-type]
         word = names.list.get(i, null_on_oob=True)
-        month = word.replace_strict(_MONTHS, default=None, return_dtype=pl.Float64).to_numpy()
+        month = word.replace_strict(months, default=None, return_dtype=pl.Float64).to_numpy()
         found = np.where(np.isnan(month), found, month)
     return found if np.isfinite(found).any() else None
 
@@ -231,6 +239,12 @@ def _made(year: Array, month: Array, day: Array, known: NDArray[np.bool_]) -> It
 
 def _compact(digits: pl.Series, known: NDArray[np.bool_], size: int, rest: Array) -> Iterator[Array]:
     """Days of digits without marks between them, in every order; ``rest`` is the time of day, as a share of it."""
+    if size % 2:  # 20065: the day of the year
+        year = _full(_floats(digits.str.slice(0, size - 3)), np.full(len(digits), size - 3))
+        number = _floats(digits.str.slice(size - 3))
+        right = np.where((number >= 1) & (number <= 366), 1.0, np.nan)
+        yield from (days + number - 1 for days in _made(year, right, np.ones(len(digits)), known))
+        return
     year_size = size - 4
     for order in ("dmy", "mdy", "ymd", "ydm"):
         parts, at = {}, 0
@@ -246,7 +260,7 @@ def _rest(pieces: list[pl.Series], size: int) -> Array:
     """The time behind a date of digits alone: 202003051011, 20200305T101112."""
     if size in (12, 14):
         behind = pieces[0].str.slice(8)
-    elif len(pieces) > 1:
+    elif len(pieces) > 1 and size % 2 == 0:
         behind = pieces[1]
     else:
         return np.zeros(len(pieces[0]))
