@@ -42,6 +42,7 @@ _TIMES = (
     "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S%.fZ", "%Y-%m-%d",
 )  # what programs write, which is read quickly; what people write is read in every order  # fmt: skip
 _YEAR_FIRST = r"^\d{4}-"  # of two digits, it may be a day
+_DATE_ALONE = r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}(?::\d{2})?)?$"  # there is no other number in it
 _TIMED = r"\d\s*[-/.:]\s*[-+]?\d"  # in each of them
 
 
@@ -292,8 +293,10 @@ def _read(column: pl.Series, most: int = 1) -> list[pl.Series]:
         if clock.null_count() == empty:
             return [clock.to_physical().cast(pl.Float64)]
     times = [pl.Series(one, nan_to_null=True) for one in written_times(text)]
+    if times and (most == 1 or bool(text.str.contains(_DATE_ALONE).all())):
+        return times[:most]
     if most == 1:
-        return [times[0] if times else _number(text.str.extract(_NUMBER))]
+        return [_number(text.str.extract(_NUMBER))]
     every = text.str.extract_all(_NUMBER)
     inside = [_number(every.list.get(i, null_on_oob=True)) for i in range(most)]
     spaced = text.str.replace_all(_SPACED, "$1$2")
