@@ -16,6 +16,8 @@ from polars.exceptions import PanicException, PolarsError
 from statveil.tables.blocks import Array
 from statveil.tables.structure.relation import Keys, alike_in_groups, equal_in_groups, scores_of, told_by_order
 from statveil.tables.structure.text_forms import as_text, leading_bytes
+from statveil.tables.structure.written_digits import plain_digits, roman
+from statveil.tables.structure.written_times import compact_times, written_times
 
 __all__ = ["Beside", "Others", "Told", "joined", "keys_of", "mixed", "numbers_in", "order_of", "read_in_full"]
 
@@ -38,9 +40,9 @@ _LEAST_SIZE, _MOST_SIZE = 1e-100, 1e100  # of the largest number of a column tha
 _IN_TEXT = 4  # numbers of a longer text that are read
 _TIMES = (
     "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S%.fZ", "%Y-%m-%d",
-    "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%d.%m.%Y %H:%M:%S", "%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M:%S",
-    "%d.%m.%Y %H:%M", "%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M",
-)  # fmt: skip
+)  # what programs write, which is read quickly; what people write is read in every order  # fmt: skip
+_YEAR_FIRST = r"^\d{4}-"  # of two digits, it may be a day
+_DATE_ALONE = r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}(?::\d{2})?)?$"  # there is no other number in it
 _TIMED = r"\d\s*[-/.:]\s*[-+]?\d"  # in each of them
 
 
@@ -273,21 +275,26 @@ def keys_of(column: pl.Series) -> Keys:
 def _read(column: pl.Series, most: int = 1) -> list[pl.Series]:
     """A text as the number, the point in time, the time of day, or the first few numbers in it."""
     empty = column.null_count()
-    text = column.str.strip_chars()
+    text = plain_digits(column).str.strip_chars()
     plain = text.cast(pl.Float64, strict=False)
     if plain.null_count() == empty:
         return [plain]
+    if (numerals := roman(text)) is not None:
+        return [numerals]
     if bool(text.str.contains(_TIMED).all()):  # else none of the many forms can be all of it
-        for form in _TIMES:
+        for form in _TIMES if bool(text.str.contains(_YEAR_FIRST).all()) else ():
             days = "%H" not in form
-            found = text.str.to_date(form, strict=False) if days else text.str.to_datetime(form, strict=False)
-            if found.null_count() == empty:
-                return [found.to_physical().cast(pl.Float64)]
+            read = text.str.to_date(form, strict=False) if days else text.str.to_datetime(form, strict=False)
+            if read.null_count() == empty:
+                return [read.to_physical().cast(pl.Float64)]
         clock = text.str.to_time("%H:%M:%S%.f", strict=False)
         if clock.null_count() > empty:
             clock = text.str.to_time("%H:%M", strict=False)
         if clock.null_count() == empty:
             return [clock.to_physical().cast(pl.Float64)]
+    times = [pl.Series(one, nan_to_null=True) for one in written_times(text)]
+    if times and (most == 1 or bool(text.str.contains(_DATE_ALONE).all())):
+        return times[:most]
     if most == 1:
         return [_number(text.str.extract(_NUMBER))]
     every = text.str.extract_all(_NUMBER)
@@ -295,7 +302,8 @@ def _read(column: pl.Series, most: int = 1) -> list[pl.Series]:
     spaced = text.str.replace_all(_SPACED, "$1$2")
     if bool((spaced != text).any()):  # a mark between thousands, or two numbers: both are read
         inside.append(_number(spaced.str.extract(_NUMBER)))
-    return inside[:1] + [one for one in inside[1:] if one.null_count() < len(one)]
+    found = times + inside
+    return found[:1] + [one for one in found[1:] if one.null_count() < len(one)]
 
 
 def _number(text: pl.Series) -> pl.Series:
@@ -318,14 +326,19 @@ def read_in_full(text: pl.Series) -> bool:
 
 
 def numbers_in(column: pl.Series) -> list[NDArray[np.float64]]:
-    """Where values stand in the column's own order, as :func:`order_of`, then further numbers that a text holds."""
+    """Where values stand in the column's own order, as :func:`order_of`, then further numbers that a text holds.
+
+    Of whole numbers of six or eight digits also the days that they are, if they are.
+    """
     try:
         text = as_text(column)
         if text is not None:
-            return [_in_reach(np.asarray(one.to_numpy(), dtype=np.float64)) for one in _read(text, _IN_TEXT)]
+            found = [_in_reach(np.asarray(one.to_numpy(), dtype=np.float64)) for one in _read(text, _IN_TEXT)]
+            return found if len(found) > 1 else found + compact_times(found[0])
     except (PolarsError, PanicException):
         pass
-    return [order_of(column)]
+    order = order_of(column)
+    return [order, *(compact_times(order) if column.dtype.is_numeric() else ())]
 
 
 def order_of(column: pl.Series) -> NDArray[np.float64]:

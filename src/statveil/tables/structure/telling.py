@@ -14,6 +14,7 @@ from statveil.tables.structure.alongside import MOST_ROWS, SIZES, Alongside, Gat
 from statveil.tables.structure.cell_search import Cells
 from statveil.tables.structure.copy_search import find_changes, find_ties
 from statveil.tables.structure.distinct import distinct
+from statveil.tables.structure.few_search import few_at_the_ends
 from statveil.tables.structure.filter_search import Neighbours
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import Beside
@@ -25,6 +26,7 @@ from statveil.tables.structure.long_groups import LongGroups
 from statveil.tables.structure.multiple_search import multiples
 from statveil.tables.structure.partner_search import find_partners
 from statveil.tables.structure.period_search import Periods
+from statveil.tables.structure.residue_search import bands_of_the_rest
 from statveil.tables.structure.row_search import holds_values
 from statveil.tables.structure.running_search import counts_along, find_running
 from statveil.tables.structure.text_forms import digests
@@ -179,6 +181,13 @@ def _told(sample: Alongside) -> Iterator[tuple[str, ...]]:
         ):
             known.add(name)
             yield (name,)
+    for name, column in sample.numbers.items():
+        if name not in known and not name.endswith(SIZES) and bands_of_the_rest(sample.values, column) is not None:
+            known.add(name)
+            yield (name,)
+    for name in few_at_the_ends(sample.values, {n: keys for n, keys in sample.labels.items() if n not in known}):
+        known.add(name)
+        yield (name,)
     for name, text in sample.texts.items():
         if name not in known and digests(text, sample.values):
             known.add(name)

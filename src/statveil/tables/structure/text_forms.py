@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
+from statveil.tables.structure.written_digits import plain_digits
 
 __all__ = ["as_text", "digests", "leading_bytes", "other_forms"]
 
@@ -40,7 +41,7 @@ def other_forms(text: pl.Series) -> dict[str, Array]:
     if not len(known):
         return {}
     found = {"length": _floats(text.str.len_chars())}
-    plain = text.str.strip_chars()
+    plain = plain_digits(text).str.strip_chars()
     kept = plain.drop_nulls()
     # letters that are the same in all rows are no digits, but a name before a number
     mixed = kept.str.replace_all(r"\d", "").n_unique() > 1
