@@ -20,7 +20,8 @@ from statveil.tables.between_columns import PairCopies, PairVerifier
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.change import measure_change
 from statveil.tables.estimate import estimate, measured_for, own_statistic, shares_of
-from statveil.tables.first_pass import FirstBeside
+from statveil.tables.first_pass import FirstBeside, Watchers
+from statveil.tables.group_order import ColumnOrder, GroupOrder
 from statveil.tables.groups import GroupRows
 from statveil.tables.looking_later import Later
 from statveil.tables.maps.build import Job, build_map
@@ -129,7 +130,7 @@ def prepare(
     copies: Copies | None = None
     if looked and groups is not None:
         copies = (
-            PairCopies(groups.names, stretched=mode.stretches, values_show=mode.structure_shows)
+            PairCopies(groups.names, stretched=mode.stretches, values_show=mode.structure_shows, shuffled=shuffled)
             if isinstance(groups, Halves)
             else GroupCopies(groups, values_show=mode.structure_shows)
         )
@@ -141,7 +142,11 @@ def prepare(
 
     rows_drawn = mode.random
     later = later and copies is not None and labels is None and not rows_drawn
-    blocks: Blocks = FirstBeside(lambda: read(labels), pass_beside, None if later else copies)
+    apart: GroupOrder | None = None
+    if groups is not None and beside is not None and not trial and not {"order", "copies"} <= set(accepted):
+        apart = ColumnOrder(stretched=mode.stretches) if isinstance(groups, Halves) else GroupOrder(groups)
+    watchers = [] if later else [one for one in (copies, apart) if one is not None]
+    blocks: Blocks = FirstBeside(lambda: read(labels), pass_beside, Watchers(*watchers) if watchers else None)
     if isinstance(groups, Halves):
         blocks = above_each_other(blocks)
     order = Order(categories=labels is not None)
@@ -149,6 +154,7 @@ def prepare(
     def related(statistics: tuple[float, ...]) -> list[Finding]:
         """Whether the order of the rows or another column tells the values, or a cell one of these numbers."""
         told = [] if copies is None else copies.found(statistics)
+        told += [] if apart is None else apart.found(shuffled=shuffled)
         if not rows_drawn:
             return told
         in_order = [] if shuffled or "order" in accepted else find_order(mode, order)
