@@ -425,3 +425,109 @@ def test_a_step_of_a_pipeline_moves_the_table_that_it_was_fitted_to_and_no_other
 def test_a_table_in_arrow_keeps_its_type():
     released = sv.release(RATIO, table().to_arrow(), column="x", accept=["atoms"])
     assert isinstance(released, pa.Table)
+
+
+# --- the order of the rows --------------------------------------------------------------------------------------------
+def raced(kind, seed=2, rows=400):
+    """Rows in no order, twenty to a race, and their places in it."""
+    rng = np.random.default_rng(seed)
+    region = rng.choice(["north", "south", "west"], rows, p=[0.4, 0.4, 0.2])
+    x = rng.gamma(9, 4, rows) if kind == "ratio" else rng.normal(60, 8, rows)
+    frame = pl.DataFrame({"region": region, "race": rng.permutation(np.arange(rows) // 20), "x": x})
+    return frame, frame.with_columns(place=pl.col("x").rank("ordinal").over("race"))
+
+
+def in_races(frame):
+    """The races where they were, each with its rows in order."""
+    rows = frame.with_row_index("at")
+    inside = rows.sort("race", "x").with_columns(at=rows.sort("race", "at")["at"])
+    return inside.sort("at").drop("at")
+
+
+def undone(released, kind):
+    """The move of the first group that puts the rows in order again, all over."""
+    x, north = released["x"].to_numpy(), (released["region"] == "north").to_numpy()
+    base, moves = (np.log(x), np.linspace(-0.6, 0.6, 601)) if kind == "ratio" else (x, np.linspace(-12, 12, 601))
+    wrong = [np.count_nonzero(np.diff(base + move * north) < 0) for move in moves]
+    move = float(moves[np.array(wrong) == min(wrong)].mean())
+    own = x[(released["region"] == "south").to_numpy()].mean()
+    return x[north].mean() * np.exp(move) / own if kind == "ratio" else x[north].mean() + move - own
+
+
+def compared(frame, kind):
+    x, north, south = parts(frame)
+    return x[north].mean() / x[south].mean() if kind == "ratio" else x[north].mean() - x[south].mean()
+
+
+@pytest.mark.parametrize("kind", ["ratio", "difference"])
+def test_sorted_rows_give_the_secret_away_so_they_are_refused_until_they_are_shuffled(kind):
+    plan = {"ratio": RATIO, "difference": DIFFERENCE}[kind]
+    within = 0.05 if kind == "ratio" else 0.5
+    hits = []
+    for seed in range(6):
+        rising = raced(kind, seed)[0].drop("race").sort("x")
+        with pytest.raises(sv.StructureError, match=r"--shuffle.*--accept order"):
+            sv.release(plan, rising, column="x")
+        leaked = sv.release(plan, rising, column="x", accept=["order"])
+        mixed = sv.release(plan, rising, column="x", shuffle=True)
+        true = compared(rising, kind)
+        hits.append(
+            [abs(undone(one, kind) - true) <= within * (true if kind == "ratio" else 1) for one in (leaked, mixed)]
+        )
+    assert np.sum(hits, axis=0)[0] == 6
+    assert np.sum(hits, axis=0)[1] <= 4
+
+
+@pytest.mark.parametrize("kind", ["ratio", "difference"])
+def test_order_in_blocks_is_refused_wherever_the_rows_of_a_block_stand(kind):
+    plan = {"ratio": RATIO, "difference": DIFFERENCE}[kind]
+    plain, _ = raced(kind)
+    sv.release(plan, plain, column="x")
+    rng = np.random.default_rng(5)
+    noisy = plain["x"].to_numpy() + rng.normal(0, 0.2 * plain["x"].std(), len(plain))
+    for ordered in (
+        plain.sort("race", "x"),
+        plain.sort("race", "x").drop("race"),
+        in_races(plain),
+        plain[np.argsort(noisy)],
+    ):
+        with pytest.raises(sv.StructureError, match="--accept order"):
+            sv.release(plan, ordered, column="x")
+        sv.release(plan, ordered, column="x", shuffle=True)
+
+
+@pytest.mark.parametrize("kind", ["ratio", "difference"])
+def test_a_column_that_puts_the_rows_of_blocks_in_order_is_refused_by_its_name(kind):
+    plan = {"ratio": RATIO, "difference": DIFFERENCE}[kind]
+    for seed in range(6):
+        with pytest.raises(sv.StructureError, match=r"'place'.*--accept copies"):
+            sv.release(plan, raced(kind, seed)[1], column="x", shuffle=True)
+    plain = raced(kind)[0].with_columns(match=pl.Series(np.random.default_rng(3).permutation(400) // 2))
+    won = plain.with_columns(won=pl.col("x") == pl.col("x").max().over("match"))
+    with pytest.raises(sv.StructureError, match=r"'won'.*--accept copies"):
+        sv.release(plan, won, column="x")
+    # the same flags in other rows tell nothing
+    sv.release(plan, plain.with_columns(won=won["won"].shuffle(seed=1)), column="x")
+
+
+def test_a_column_that_restores_the_order_of_sorted_rows_is_refused_though_they_are_shuffled():
+    plain, _ = raced("ratio")
+    keyed = plain.sort("race", "x").with_columns(key=pl.int_range(len(plain)) * 37)
+    with pytest.raises(sv.StructureError, match=r"'key'.*--accept copies"):
+        sv.release(RATIO, keyed, column="x", shuffle=True)
+    # a date in its order, with a season, is no list of results
+    day = np.arange(len(plain))
+    dated = plain.drop("race").with_columns(
+        pl.col("x") * (1 + 0.2 * np.sin(day / 58)), day=pl.Series(day).cast(pl.Date)
+    )
+    with pytest.raises(sv.StructureError, match="--accept order"):
+        sv.release(RATIO, dated, column="x")
+    sv.release(RATIO, dated, column="x", shuffle=True)
+
+
+def test_groups_one_below_the_other_are_not_an_order_of_the_rows():
+    plain, _ = raced("ratio")
+    stacked = plain.with_columns(
+        pl.col("x") * pl.col("region").replace_strict({"north": 1.5, "south": 1.0, "west": 3.0})
+    )
+    sv.release(RATIO, stacked.sort("region", maintain_order=True), column="x")

@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy.stats import norm
 
 import statveil as sv
 from statveil.report.chart import tradeoff_chart
@@ -199,6 +200,81 @@ def test_every_column_that_tells_is_named_and_no_other(rows):
         assert told[name], name
         assert set(told[name]) <= allowed, name
         assert not any(others for column, others in told.items() if column not in (name, "person"))
+
+
+def made(rows, seed=0):
+    """Columns that were made from the number of rows."""
+    rng = np.random.default_rng(seed)
+    weight, z, rank = rng.lognormal(0, 0.5, rows), rng.normal(size=rows), rng.permutation(rows) + 1.0
+    people = np.array([9e6, 7e6, 5e6, 4e6, 2.4e6])
+    stratum = rng.choice(5, rows, p=people / people.sum())
+    by_stratum = (people / np.bincount(stratum, minlength=5))[stratum]
+    z = (z - z.mean()) / z.std()
+    share = weight / weight.sum()
+    return {
+        "population": (33e6 * share).round(2),
+        "constant": np.full(rows, 33e6 / rows),
+        "strata": by_stratum,
+        "strata in cents": by_stratum.round(2),
+        "mean 1": weight / weight.mean(),
+        "standardised": z,
+        "standardised, n - 1": z * np.sqrt((rows - 1) / rows),
+        "standardised, rounded": z.round(2),
+        "iq": 100 + 15 * z,
+        "per cent": (100 * share).round(5),
+        "ppm": (1e6 * share).round(1),
+        "blom": norm.ppf((rank - 0.375) / (rows + 0.25)),
+        "van der Waerden": norm.ppf(rank / (rows + 1)),
+        "tukey": norm.ppf((rank - 1 / 3) / (rows + 1 / 3)).round(6),
+        "hazen": norm.ppf((rank - 0.5) / rows),
+        "log rank": np.log(rank),
+        "log10 p": -np.log10(rank / (rows + 1)),
+    }
+
+
+@pytest.mark.parametrize("rows", [1_234, 17_321])
+def test_columns_that_were_made_from_the_number_of_rows_are_named(rows):
+    for name, values in made(rows).items():
+        told = look(table(rows).with_columns(pl.Series(name, values)), 7_000)
+        assert "copies" in told[name], name
+        assert not any(others for column, others in told.items() if column != name)
+        # of a part of the rows nobody can say it, but for what stands in each of them
+        part = look(pl.DataFrame({name: values[: rows * 2 // 3]}))[name]
+        assert "copies" not in part or name in ("constant", "strata", "log rank"), name
+
+
+def test_columns_that_have_nothing_to_do_with_the_number_of_rows_are_not_named():
+    named = 0
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        rows = int(rng.integers(1_000, 9_000))
+        level = float(np.exp(rng.uniform(-2, 6)))
+        columns = {
+            "normal": rng.normal(level, 3, rows),
+            "about 0": rng.normal(size=rows),
+            "about 0, rounded": rng.normal(size=rows).round(2),
+            "lognormal": rng.lognormal(np.log(level), 1, rows),
+            "money": rng.lognormal(3, 1, rows).round(2),
+            "prices": rng.choice([4.99, 10.0, 12.49, 20.0, 99.95], rows),
+            "counts": rng.poisson(level, rows),
+            "logs of counts": np.log1p(rng.poisson(20, rows)),
+            "shares": rng.beta(2, 5, rows).round(4),
+            "hundreds": 100 * rng.lognormal(5, 0.5, rows).round(),
+            "year": np.full(rows, 2024),
+            "tax": np.full(rows, 0.195),
+        }
+        named += sum(bool(told) for told in look(pl.DataFrame(columns), 7_000).values())
+    assert named <= 3  # of 300
+
+
+def test_survey_weights_are_refused_by_name_and_give_the_number_of_rows_away():
+    values = made(N)["population"]
+    frame = table().with_columns(weight=values)
+    with pytest.raises(sv.StructureError, match=r"column 'weight' adds up.*--accept copies"):
+        sv.release(PLAN, frame)
+    part = sv.release(PLAN, frame, accept=["copies"])
+    assert len(part) * 33e6 / part["weight"].sum() == pytest.approx(N, rel=0.05)
+    sv.release(PLAN, frame.drop("weight"))
 
 
 @pytest.mark.parametrize("name", ["id", "hours", "panel", "share", "balance"])

@@ -110,7 +110,8 @@ def test_the_release_depends_on_the_secret_by_its_bin_alone(data, kind):
 
 
 def test_zeros_of_a_ratio_stay_and_tell_nothing():
-    before = table(rows=600).with_columns(cost=pl.when(pl.int_range(600) % 5 == 0).then(0.0).otherwise("cost"))
+    none = pl.Series(np.random.default_rng(3).random(600) < 0.2)  # in no order, which would tell
+    before = table(rows=600).with_columns(cost=pl.when(none).then(0.0).otherwise("cost"))
     plan = planned(
         secret=sv.ColumnRatio("cost", "revenue"),
         prior=(0.4, 2.0),
@@ -387,3 +388,32 @@ def test_what_hides_one_column_only_says_so(tmp_path):
     pytest.importorskip("sklearn")
     with pytest.raises(sv.StatveilError, match="a step of a pipeline releases one column"):
         sv.ReleaseTransformer(RATIO).fit(table().to_pandas())
+
+
+BY = {
+    "their sum": pl.col("cost") + pl.col("revenue"),
+    "their ratio": pl.col("cost") / pl.col("revenue"),
+    "their difference": pl.col("cost") - pl.col("revenue"),
+    "the larger one": pl.max_horizontal("cost", "revenue"),
+}
+
+
+@pytest.mark.parametrize("kind", PLANS)
+@pytest.mark.parametrize("name", BY)
+def test_rows_that_are_sorted_by_both_columns_are_refused_until_they_are_shuffled(kind, name):
+    rising = table(kind).sort(BY[name])
+    for ordered in (rising, table(kind).with_columns(day=pl.int_range(400) // 20).sort("day", BY[name])):
+        with pytest.raises(sv.StructureError, match=r"--shuffle.*--accept order"):
+            sv.release(PLANS[kind], ordered)
+    sv.release(PLANS[kind], rising, shuffle=True)
+    with pytest.raises(sv.StructureError, match=r"'n'.*--accept copies"):
+        sv.release(PLANS[kind], rising.with_columns(n=pl.int_range(400)), shuffle=True)
+
+
+def test_sorted_rows_give_away_how_far_two_columns_moved():
+    rising = table("ratio").sort(BY["their sum"])
+    cost, revenue = both(sv.release(RATIO, rising, accept=["order", "copies"]))
+    factors = np.exp(np.linspace(-0.7, 0.7, 701))
+    wrong = np.array([np.count_nonzero(np.diff(factor * cost + revenue) < 0) for factor in factors])
+    found = float(factors[wrong == wrong.min()].mean()) * cost.mean() / revenue.mean()
+    assert found == pytest.approx(secret("ratio", rising), rel=0.01)

@@ -18,6 +18,7 @@ from statveil.tables.blocks import Array
 from statveil.tables.groups import GroupRows
 from statveil.tables.structure.bound_search import natural_bounds
 from statveil.tables.structure.findings import Finding
+from statveil.tables.structure.group_search import order_of, rises
 from statveil.tables.structure.telling import Copies
 from statveil.tables.verification import Verifier, bound_findings
 from statveil.tables.within_groups import GroupVerifier
@@ -87,12 +88,18 @@ class PairCopies(Copies):
     The two move by different maps, so each is to the other as a column that stays as it is.
     """
 
-    def __init__(self, names: tuple[str, str], *, stretched: bool, values_show: bool = True) -> None:
+    def __init__(
+        self, names: tuple[str, str], *, stretched: bool, values_show: bool = True, shuffled: bool = False
+    ) -> None:
         super().__init__(values_show=values_show)
-        self._both, self._stretched = names, stretched
+        self._both, self._stretched, self._shuffled = names, stretched, shuffled
         self._parts = [Copies(values_show=values_show) for _ in range(3)]
 
     def add(self, values: Array, others: Mapping[str, pl.Series]) -> bool:
+        if self._shuffled and not any(rises(order_of(column)) for column in others.values()):
+            # sorted by both, each is told by the other and by the rows around, which nobody finds again
+            order = np.random.default_rng(0).permutation(len(values))
+            values, others = values[order], {name: column[order] for name, column in others.items()}
         one, two = (np.ascontiguousarray(values[:, place]) for place in range(2))
         beside = ({**others, self._name(1, others): _series(two)}, {**others, self._name(0, others): _series(one)})
         apart = between(one, two, stretched=self._stretched)

@@ -197,27 +197,28 @@ def _checked(plan: Plan, shuffled: bool, beside: OtherColumns | None) -> list[st
     if not plan.release_mode.random:
         return [
             *searched,
-            "The order of the rows does not matter to this mode: all rows of each column move alike, equal ones of a "
-            "column stay equal. Each of the two columns was looked at by itself, and so was how the two values of a "
-            "row compare: values that both have, a step, a frequent value or a bound between them."
+            f"{_order_checked(shuffled, apart=True)} Each of the two columns was looked at by itself, and so was how "
+            "the two values of a row compare: values that both have, a step, a frequent value or a bound between them."
             if plan.release_mode.of_columns
-            else "The order of the rows does not matter to this mode: all rows of each group move alike, equal ones of "
-            "a group stay equal. Each group was looked at by itself as well."
+            else f"{_order_checked(shuffled, apart=True)} Whether another column puts rows of such blocks in order. "
+            "Each group was looked at by itself as well."
             if plan.release_mode.apart
             else "The order of the rows does not matter to this mode: all rows move alike, equal ones stay equal.",
         ]
-    order = (
-        "The rows were put in a random order by the secret seed."
-        if shuffled
-        else "The order of the rows: trends, likeness of rows up to half the table apart, cycles."
-    )
     lines = [
-        order,
+        _order_checked(shuffled),
         f"Every {each} by itself: whether its groups have like values, whether sorting by it orders the values.",
         "Not looked at: groups that two or more columns make together, other tables, what is too weak to show in this "
         "many rows.",
     ]
     return lines if plan.release_mode.categories else [*searched, *lines]
+
+
+def _order_checked(shuffled: bool, *, apart: bool = False) -> str:
+    if shuffled:
+        return "The rows were put in a random order by the secret seed."
+    blocks = ", and trends in blocks of rows that have one value in another column" * apart
+    return f"The order of the rows: trends, likeness of rows up to half the table apart, cycles{blocks}."
 
 
 def _assumptions(plan: Plan, shuffled: bool, beside: OtherColumns | None) -> list[str]:

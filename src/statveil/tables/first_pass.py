@@ -11,11 +11,25 @@ import polars as pl
 from statveil.tables.blocks import Array, Blocks, in_blocks
 from statveil.tables.structure.group_search import Beside
 
-__all__ = ["FirstBeside"]
+__all__ = ["FirstBeside", "Watcher", "Watchers"]
 
 
-class _Watcher(Protocol):
+class Watcher(Protocol):
+    """Who looks at rows with all other columns, and says whether more of them are wanted."""
+
     def add(self, values: Array, others: Mapping[str, pl.Series]) -> bool: ...
+
+
+class Watchers:
+    """Several of them, each of which sees rows until it wants no more."""
+
+    def __init__(self, *watchers: Watcher) -> None:
+        self._left = list(watchers)
+
+    def add(self, values: Array, others: Mapping[str, pl.Series]) -> bool:
+        """Show all of them the next rows; whether one wants more."""
+        self._left = [one for one in self._left if one.add(values, others)]
+        return bool(self._left)
 
 
 class FirstBeside:
@@ -25,7 +39,7 @@ class FirstBeside:
     not want the first rows (too many columns) sees no more, and the column is read alone.
     """
 
-    def __init__(self, alone: Blocks, beside: Callable[[], Beside], watcher: _Watcher | None) -> None:
+    def __init__(self, alone: Blocks, beside: Callable[[], Beside], watcher: Watcher | None) -> None:
         self._alone, self._beside, self._watcher = alone, beside, watcher
 
     def __call__(self) -> Iterator[Array]:
@@ -37,7 +51,7 @@ class FirstBeside:
         """The others were looked at elsewhere: every pass is over the column alone."""
         self._watcher = None
 
-    def _watched(self, watcher: _Watcher) -> Iterator[Array]:
+    def _watched(self, watcher: Watcher) -> Iterator[Array]:
         rows = self._beside()
         first = next(rows, None)
         if first is None or not watcher.add(*first):

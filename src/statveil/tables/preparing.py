@@ -20,7 +20,8 @@ from statveil.tables.between_columns import PairCopies, PairVerifier
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.change import measure_change
 from statveil.tables.estimate import estimate, levels_of, measured_for, own_statistic, shares_of
-from statveil.tables.first_pass import FirstBeside
+from statveil.tables.first_pass import FirstBeside, Watchers
+from statveil.tables.group_order import ColumnOrder, GroupOrder
 from statveil.tables.groups import GroupRows
 from statveil.tables.looking import Look
 from statveil.tables.looking_later import Later
@@ -136,7 +137,7 @@ def prepare(
     copies: Copies | None = None
     if looked and groups is not None:
         copies = (
-            PairCopies(groups.names, stretched=mode.stretches, values_show=mode.structure_shows)
+            PairCopies(groups.names, stretched=mode.stretches, values_show=mode.structure_shows, shuffled=shuffled)
             if isinstance(groups, Halves)
             else GroupCopies(groups, values_show=mode.structure_shows)
         )
@@ -148,13 +149,18 @@ def prepare(
 
     rows_drawn = mode.random
     later = later and copies is not None and labels is None and not rows_drawn
-    once = FirstBeside(lambda: read(labels), pass_beside, None if later else copies)
+    apart: GroupOrder | None = None
+    if groups is not None and beside is not None and not trial and not {"order", "copies"} <= set(accepted):
+        apart = ColumnOrder(stretched=mode.stretches) if isinstance(groups, Halves) else GroupOrder(groups)
+    watchers = [] if later else [one for one in (copies, apart) if one is not None]
+    once = FirstBeside(lambda: read(labels), pass_beside, Watchers(*watchers) if watchers else None)
     blocks: Blocks = above_each_other(once) if isinstance(groups, Halves) else once
     order = Order(categories=labels is not None)
 
     def related(statistics: tuple[float, ...]) -> list[Finding]:
         """Whether the order of the rows or another column tells the values, or a cell one of these numbers."""
         told = [] if copies is None else copies.found(statistics)
+        told += [] if apart is None else apart.found(shuffled=shuffled)
         if not rows_drawn:
             return told
         in_order = [] if shuffled or "order" in accepted else find_order(mode, order)

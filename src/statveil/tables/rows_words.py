@@ -12,8 +12,9 @@ ROWS_ASSUMED = (
 
 ROWS_CHECKED = (
     "Every column by itself: whether it counts rows (numbers, keys or times that repeat less often than by chance, or "
-    "leave no gap), rises from row to row, holds ranks, shares of a total or the number of rows, or makes groups whose "
-    "size someone may know (complete panels, pairs, lines of an order, a column that says the size).",
+    "leave no gap), rises from row to row, holds ranks or scores of ranks, shares of a total or the number of rows, "
+    "adds up to a round number as weights and standardised values do, or makes groups whose size someone may know "
+    "(complete panels, pairs, lines of an order, a column that says the size).",
     "The rows were put in a random order by the secret seed, and the first of them released.",
     "Not looked at: groups that two or more columns make together, how often rows come in a day or a place, groups of "
     "sizes that vary as if by chance, other tables.",

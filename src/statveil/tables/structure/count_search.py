@@ -12,6 +12,7 @@ import polars as pl
 from statveil.tables.blocks import Array
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_sizes import LEAST_MEAN, GroupSizes, steadier_than_chance
+from statveil.tables.structure.total_search import Totals, made_of_ranks, odd_constant, stratum_weights
 
 __all__ = ["RowTellers", "as_numbers"]
 
@@ -121,6 +122,7 @@ class RowTellers:
     def _whole(self, name: str, seen: _Column) -> Iterator[tuple[str, str]]:
         """Numbers of the table as a whole."""
         sums = [other.sum for key, other in self._columns.items() if key != name and other.sum]
+        ranked = seen.ranks(self.rows)
         filled = {other.filled for other in self._columns.values()}
         if seen.constant and (
             any(abs(seen.low - count - one) < 0.5 for count in filled for one in (-1, 0, 1))
@@ -129,8 +131,18 @@ class RowTellers:
             yield "totals", f"holds the number of rows or a total in every row; {_DROP}"
         elif seen.shares():
             yield "totals", f"holds shares of a total, which no longer add up in a part of the rows; {_DROP}"
-        if seen.ranks(self.rows):
+        elif seen.constant and not seen.temporal and odd_constant(seen.low):
+            yield "copies", f"holds one number of many digits in every row, as a weight N/n does; {_DROP}, or round it"
+        elif not ranked and not seen.counts_up(self.rows) and seen.weighs():
+            yield (
+                "copies",
+                "adds up to a round number, or has a round mean or a variance of 1, over all rows or in strata, as "
+                f"weights, shares and standardised values do, and a part of the rows does not; {_DROP}",
+            )
+        if ranked:
             yield "ranks", f"holds ranks or shares whose steps tell how many rows there were; {_DROP}"
+        elif seen.scores(self.rows):
+            yield "copies", f"holds scores or logarithms of ranks, which tell how many rows there were; {_DROP}"
 
     def _adds_up(self, name: str, seen: _Column) -> bool:
         """Whether the column is the running total of another one."""
@@ -161,12 +173,18 @@ class _Column:
     clock: bool = False
     """Whether its times have an hour."""
     numeric: bool = True
+    text: bool = False
+    """Whether its numbers are digits at the end of keys."""
     whole: bool = True
     decimal: bool = True
     """Whether all values are multiples of a millionth."""
     low: float = math.inf
     high: float = -math.inf
     sum: float = 0.0
+    squares: float = 0.0
+    absolute: float = 0.0
+    numbers: int = 0
+    """Rows with a finite number."""
     filled: int = 0
     dictionary: int = 0
     _parts: int = 1
@@ -204,6 +222,9 @@ class _Column:
         self.low, self.high = min(self.low, float(values.min())), max(self.high, float(values.max()))
         with np.errstate(over="ignore"):
             self.sum += float(values.sum())
+            self.squares += float(values @ values)
+            self.absolute += float(np.abs(values).sum())
+        self.numbers += len(values)
         pairs = values if self._last is None else np.concatenate([[self._last], values])
         rise = np.diff(pairs)
         self._up, self._down = self._up + int((rise > 0).sum()), self._down + int((rise < 0).sum())
@@ -252,6 +273,7 @@ class _Column:
         plain = text.cast(pl.Float64, strict=False)
         if plain.null_count() <= text.null_count() + 0.05 * len(text):
             return plain
+        self.text = True
         ending = text.str.extract(r"(\d{1,15})\D{0,3}$").cast(pl.Float64, strict=False)
         return ending if ending.null_count() <= text.null_count() + 0.05 * len(text) else None
 
@@ -340,6 +362,44 @@ class _Column:
         if not self.varies or self.filled < 10 or self.low < 0 or self.sizes.groups < 3 or self.temporal:
             return False
         return abs(self.sum - 1) <= 1e-6 or (abs(self.sum - 100) <= 1e-4 and not self.whole)
+
+    @property
+    def _lattice(self) -> float:
+        """What all values are multiples of, 0 where they have more decimals than six."""
+        if not self.decimal or self._start is None:
+            return self._short_decimals
+        return math.gcd(self._step, self._start) / self._parts
+
+    @property
+    def _short_decimals(self) -> float:
+        """The step of decimals that were kept as 32-bit floats, 0 where they are none."""
+        head = np.concatenate(self._head) if self._head else np.zeros(0)
+        head = head[np.isfinite(head)]
+        near = (10.0**-d for d in range(6) if np.all(np.abs(np.round(head, d) - head) <= 2.0**-23 * np.abs(head)))
+        return next(near, 0.0) if len(head) else 0.0
+
+    def weighs(self) -> bool:
+        """Whether it adds up to what other columns add up to by chance only."""
+        if not self.varies or self.temporal or self.text:
+            return False
+        totals = Totals(
+            rows=self.numbers,
+            sum=self.sum,
+            squares=self.squares,
+            sizes=self.absolute,
+            step=self._lattice,
+            low=self.low,
+            high=self.high,
+        )
+        strata = self.sizes.whole and not self.whole and self.sizes.groups <= 0.2 * self.numbers
+        return totals.told() or (strata and stratum_weights(*self.sizes.by_value, self._lattice))
+
+    def scores(self, rows: int) -> bool:
+        """Whether its values are a usual function of ranks."""
+        if not self.varies or self.temporal or self.text or self.whole or not self._head:
+            return False
+        head = np.concatenate(self._head)
+        return any(made_of_ranks(head, count, self.high, self._lattice) for count in {rows, self.numbers})
 
     def ranks(self, rows: int) -> bool:
         """Whether its values are multiples of one part in as many as there are rows."""

@@ -23,7 +23,7 @@ from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import Others, Told
 from statveil.tables.structure.order_search import Order
 
-__all__ = ["find_groups", "find_order", "parts_rows"]
+__all__ = ["find_groups", "find_order", "ordered", "parts_rows"]
 
 _EVIDENCE = 0.5
 _ORDER_SHARE = 0.01  # of changed rows among neighbours: below it a million rows are related, but no row sticks out
@@ -43,11 +43,16 @@ def find_order(mode: Mode, order: Order) -> list[Finding]:
     share = order.share() if least < math.inf else 0.0
     if not share or share < least:
         return []
+    return [ordered("so rows that are drawn one by one give it away")]
+
+
+def ordered(why: str) -> Finding:
+    """The finding that the order of the rows tells, and why that matters."""
     says = (
-        "the order of the rows tells their values (the table is sorted or grouped, or a series in time), so rows that "
-        "are drawn one by one give it away; shuffle the rows with --shuffle (shuffle=True)."
+        f"the order of the rows tells their values (the table is sorted or grouped, or a series in time), {why}; "
+        "shuffle the rows with --shuffle (shuffle=True)."
     )
-    return [Finding(name="order", values=(), flag="", says=says)]
+    return Finding(name="order", values=(), flag="", says=says)
 
 
 def find_groups(mode: Mode, order: Order, others: Others) -> list[Finding]:

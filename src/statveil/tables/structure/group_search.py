@@ -19,7 +19,7 @@ from statveil.tables.structure.text_forms import as_text, leading_bytes
 from statveil.tables.structure.written_digits import plain_digits, roman
 from statveil.tables.structure.written_times import compact_times, written_times
 
-__all__ = ["Beside", "Others", "Told", "joined", "keys_of", "mixed", "numbers_in", "order_of", "read_in_full"]
+__all__ = ["Beside", "Others", "Told", "joined", "keys_of", "mixed", "numbers_in", "order_of", "read_in_full", "rises"]
 
 Beside = Iterator[tuple[Array, Mapping[str, pl.Series]]]
 """A pass over the column together with the same rows of all others, in pieces of any length."""
@@ -137,7 +137,7 @@ class Others:
         return [
             name
             for name, (_, single) in self._columns.items()
-            if any(_rises(order) for order, _ in self._orders(single))
+            if any(rises(order) for order, _ in self._orders(single))
         ]
 
 
@@ -210,7 +210,7 @@ def _run(order: Array, values: Array, level: float) -> float:
     return float(lengths[sure].max(initial=0)) / len(values)
 
 
-def _rises(order: Array) -> bool:
+def rises(order: Array) -> bool:
     """Whether an order is that of the rows, up or down, but for few of them."""
     known = order[np.isfinite(order)]
     if len(known) < 10 or len(np.unique(known)) < 0.5 * len(known):

@@ -1,0 +1,211 @@
+"""Whether an order of the rows shows how far two parts of a table moved apart: groups of rows, or two columns.
+
+Each part keeps its own order under its map, but the order of both together it does not: of rows that were sorted, the
+one factor (or distance) is known that makes them sorted again. So it is with result lists, sorted race by race, and
+with a column that holds the place in the race. Where the parts lie beside each other is public, as the labels are, so
+what counts is the order of each part's own ranks along the table, and along the blocks that another column makes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.special import erfc
+
+from statveil.tables.between_columns import between
+from statveil.tables.blocks import Array
+from statveil.tables.groups import GroupRows
+from statveil.tables.structure.alongside import SIZES, Alongside, Gathering
+from statveil.tables.structure.distinct import distinct
+from statveil.tables.structure.exchangeable import ordered
+from statveil.tables.structure.findings import Finding
+from statveil.tables.structure.group_search import rises
+from statveil.tables.structure.order_search import ORDER_LEVEL
+from statveil.tables.structure.relation import scores_of, told_by_order
+from statveil.tables.structure.text_forms import leading_bytes
+
+__all__ = ["ColumnOrder", "GroupOrder", "orders_blocks", "told_in_blocks"]
+
+_ADDED = "\0"  # no column of a table is called so
+_FEWEST = 10  # rows of a part that are looked at
+_SHARE = 0.01  # of the variation that the order tells, as for maps that draw rows
+_BY_BLOCKS = 0.1  # of the level for the whole order: there are many columns, and all rows count in each
+_RESTORED = 0.5  # the same, where another column puts shuffled rows in order again: a date does so in any table
+_PAIRS, _WRONG = 20, 0.02  # neighbours in blocks of which the place is known, and how many of them may be the other way
+_GLANCE = 2048
+_BLOCKS, _TRIED = 64, 2000  # columns that make blocks; pairs of one of these with a column that may order it
+
+Whole = NDArray[np.int64]
+
+
+class GroupOrder:
+    """Watches the column, its groups and all other columns; rows of neither group are a part of their own."""
+
+    def __init__(self, groups: GroupRows) -> None:
+        self._groups, self._done, self._rows = groups, 0, Gathering()
+
+    def add(self, values: Array, others: Mapping[str, pl.Series]) -> bool:
+        """Take in the next rows; whether more of them are wanted."""
+        one, two = self._groups.rows(self._done, len(values))
+        self._done += len(values)
+        part = pl.Series(one.astype(np.int8) + 2 * two.astype(np.int8))
+        self._rows.add(values, {**others, _ADDED: part})
+        return True
+
+    def found(self, *, shuffled: bool) -> list[Finding]:
+        """``order`` where rows must be shuffled, ``copies`` where another column puts them in order."""
+        sample = self._rows.done()
+        ranks = self._ranks(sample)
+        share = _told(ranks, sample)
+        if share < (_RESTORED if shuffled else _SHARE):
+            share = 0.0
+        told = list(self._telling(sample))
+        if shuffled and share:
+            told += [name for name in _restoring(sample) if name not in told]
+        found = [] if shuffled or not share else [ordered(f"and {_MOVED}")]
+        if told:
+            says = (
+                f"other columns put rows of both in order by their values ({', '.join(map(repr, told[:5]))}), as a "
+                f"place in a race does, or restore the order of rows that were sorted; {_MOVED}. Drop them."
+            )
+            found.append(Finding(name="copies", values=(), flag="", says=says))
+        return found
+
+    def _ranks(self, sample: Alongside) -> list[Array]:
+        """The rows' ranks, each within its part: the parts may differ in level, and may stand one below the other."""
+        scores = np.zeros(len(sample.values))
+        part = sample.labels[_ADDED] if _ADDED in sample.labels else np.zeros(len(scores), np.uint64)
+        for key in np.unique(part):
+            rows = part == key
+            if np.count_nonzero(rows) >= _FEWEST:
+                scores[rows] = scores_of(sample.values[rows], categories=False)[0]
+        return [scores]
+
+    def _telling(self, sample: Alongside) -> Iterator[str]:
+        return orders_blocks(sample.values, *_own(sample))
+
+
+class ColumnOrder(GroupOrder):
+    """Watches two columns, what lies between the two values of a row, and all other columns.
+
+    Sorted by the sum of both, by the larger one or by their ratio, rows are ordered in at least one of the three.
+    """
+
+    def __init__(self, *, stretched: bool) -> None:
+        self._stretched, self._rows = stretched, Gathering()
+
+    def add(self, values: Array, others: Mapping[str, pl.Series]) -> bool:
+        one, two = (np.ascontiguousarray(values[:, place]) for place in range(2))
+        known = np.where(np.isfinite(two), one, np.nan)
+        self._rows.add(known, {**others, _ADDED: pl.Series(two)})
+        return True
+
+    def _ranks(self, sample: Alongside) -> list[Array]:
+        one = sample.values
+        two = sample.numbers.get(_ADDED, np.zeros(len(one)))
+        apart = between(one, two, stretched=self._stretched)
+        scores = [scores_of(one, categories=False)[0], scores_of(two, categories=False)[0]]
+        inside = np.isfinite(apart)
+        scores.append(np.zeros(len(one)))
+        scores[-1][inside] = scores_of(apart[inside], categories=False)[0]
+        return scores
+
+    def _telling(self, sample: Alongside) -> Iterator[str]:
+        return iter(())  # the rank of one of the two is kept by its map
+
+
+_MOVED = "both move apart, and the move that puts them in order again is what the release must hide"
+
+
+def _own(sample: Alongside) -> tuple[dict[str, Array], dict[str, NDArray[np.uint64]]]:
+    """Numbers and labels of the table's own columns."""
+    return (
+        {name: one for name, one in sample.numbers.items() if not name.startswith(_ADDED) and not name.endswith(SIZES)},
+        {name: one for name, one in sample.labels.items() if not name.startswith(_ADDED)},
+    )
+
+
+def _told(ranks: Sequence[Array], sample: Alongside) -> float:
+    """The largest share of one of the ranks that the order of the rows tells, all over or in blocks."""
+    gaps = tuple(int(place) for place in np.flatnonzero(sample.breaks)[1:])
+    level = ORDER_LEVEL / len(ranks)
+    shares = [0.0]
+    blocks = _blocks(_own(sample)[1])
+    for scores in ranks:
+        shares.append(told_by_order(scores[None, :], level=level, gaps=gaps))
+        shares += [told_in_blocks(scores, code, level=_BY_BLOCKS * level / len(blocks)) for code in blocks.values()]
+    return max(shares)
+
+
+def told_in_blocks(scores: Array, code: Whole, *, level: float) -> float:
+    """The share of the variation within blocks that goes up or down with the rows of the block; 0 if by accident.
+
+    Of independent rows every order within a block is as likely, so the sum of place times score has a known variance.
+    """
+    order = np.argsort(code, kind="stable")
+    block, value = code[order], scores[order]
+    sizes = np.bincount(block)
+    first = np.cumsum(sizes) - sizes
+    place = np.arange(len(block)) - first[block] - 0.5 * (sizes[block] - 1)
+    value = value - (np.bincount(block, value) / np.maximum(sizes, 1))[block]
+    by_place, by_value = (np.bincount(block, one * one) for one in (place, value))
+    several = sizes > 1
+    variance = float((by_place[several] * by_value[several] / (sizes[several] - 1)).sum())
+    total = float(by_place[several].sum()) * float(by_value[several].sum())
+    if np.count_nonzero(several) < 2 or not variance or not total:
+        return 0.0
+    along = float(np.abs((place * value).sum()))
+    if float(erfc(along / math.sqrt(2 * variance))) > level:
+        return 0.0
+    return along * along / total
+
+
+def orders_blocks(
+    values: Array, numbers: Mapping[str, Array], labels: Mapping[str, NDArray[np.uint64]]
+) -> Iterator[str]:
+    """Columns that go up or down with the column in every block: the place in a race, who won, a score by class."""
+    look = slice(None, _GLANCE)
+    tried, told = 0, set[str]()
+    for block, code in _blocks(labels).items():
+        for name, column in numbers.items():
+            if name == block or name in told or tried >= _TRIED:
+                continue
+            tried += 1
+            if _goes_along(values[look], column[look], code[look], least=0) and _goes_along(values, column, code):
+                told.add(name)
+                yield name
+
+
+def _goes_along(values: Array, column: Array, code: Whole, least: int = _PAIRS) -> bool:
+    ties = np.random.default_rng(0).permutation(len(values))  # of one number, in no order
+    order = np.lexsort((ties, column, code))
+    order = order[np.isfinite(column[order])]
+    rise = np.diff(values[order])[(np.diff(code[order]) == 0) & (np.diff(column[order]) > 0)]
+    rise = rise[rise != 0]
+    up = int(np.count_nonzero(rise > 0))
+    return len(rise) >= least and min(up, len(rise) - up) <= max(_WRONG * len(rise), 0 if least else 1)
+
+
+def _blocks(labels: Mapping[str, NDArray[np.uint64]]) -> dict[str, Whole]:
+    """Columns whose values put most rows beside others, in two blocks at least."""
+    found: dict[str, Whole] = {}
+    for name, keys in labels.items():
+        _, code, counts = distinct(keys)
+        if len(counts) >= 2 and counts[counts > 1].sum() >= 0.5 * len(keys) and len(found) < _BLOCKS:
+            found[name] = code.astype(np.int64)
+    return found
+
+
+def _restoring(sample: Alongside) -> Iterator[str]:
+    """Columns that rise or fall from row to row: sorted by one, shuffled rows stand as they stood."""
+    numbers, _ = _own(sample)
+    for name, column in numbers.items():
+        if rises(column):
+            yield name
+    for name, text in sample.texts.items():
+        if name not in numbers and rises(np.unique(leading_bytes(text), return_inverse=True)[1].astype(np.float64)):
+            yield name
