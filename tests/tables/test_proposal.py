@@ -235,3 +235,15 @@ def test_an_end_at_100_must_be_declared_above_a_declared_minimum():
         sv.release(step_plan(minimum=0, step=1), per_cent)
     scores = np.rint(rng.gamma(16, 4, 2_000))  # ends elsewhere
     assert len(sv.release(step_plan(minimum=0, step=1), scores)) == 2_000
+
+
+def test_a_limit_that_many_rows_reach_is_proposed_and_no_quantile_there_is_released():
+    """Rows that stop at a limit tell it to everyone: an upper quantile that is the limit itself is no secret."""
+    rng = np.random.default_rng(0)
+    values = np.minimum(np.round(rng.normal(0.38, 0.05, 500), 5), 0.3969)
+    (report,) = sv.inspect(values).columns
+    assert "atoms=0.3969" in report.known, report.known
+    asked = {"secret": sv.Quantile(0.9), "prior": (0.084, 0.76), "tolerance": sv.Relative(0.05)}
+    problem = sv.Problem(**asked, known=parse_known(report.known), shape="catalogue")
+    with pytest.raises(sv.ColumnError, match="frequent values that the plan declares"):
+        sv.release(sv.plan(problem, max_risk=0.2), values, shuffle=True)

@@ -172,8 +172,10 @@ def _tells_place(value: float, bounds: dict[str, float], measured: Measured) -> 
     """Whether a frequent value, named in a public plan, would say where the column lies.
 
     The column lies around its frequent values, up to some standard deviations. That is news where they lie further than
-    that from all that is known anyway: from 0 and from the bounds.
+    that from all that is known anyway: from 0 and from the bounds. Many rows at an end are a limit, which is as known.
     """
+    if value in (measured.minimum, measured.maximum):
+        return False
     return min(abs(value - anchor) for anchor in (0.0, *bounds.values())) > _AROUND * measured.std
 
 
