@@ -8,6 +8,8 @@ ROWS_ASSUMED = (
     "Outsiders believe no more than the stated prior; someone who knows more guesses better.",
     "Nothing else of this table is released with all of its rows: its length would tell.",
     "The same table is not released again under another plan or another seed.",
+    "Nobody knows what a released column adds up to over all rows (survey weights that add up to a population, parts "
+    "of a published total): the sum of the released rows over it is their share of all rows.",
 )
 
 ROWS_CHECKED = (
