@@ -44,12 +44,12 @@ def hourly(rng, rows, level):
 
 
 RULES = {
-    "knots in miles per hour": (speeds, 60, 200),
+    "knots in miles per hour": (speeds, 60, 300),
     "body mass index": (body_mass, 27, 80),
-    "shares in per cent": (shares, 50, 100),
-    "changes in per cent": (changes, 10, 80),
+    "shares in per cent": (shares, 50, 150),
+    "changes in per cent": (changes, 10, 120),
     "blood values": (glucose, 7, 1_500),
-    "wages by the hour": (hourly, 30, 100),
+    "wages by the hour": (hourly, 30, 300),
 }
 
 

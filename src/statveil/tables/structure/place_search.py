@@ -5,9 +5,9 @@ lead to each of the others. A column that is moved by whole steps keeps that pat
 best is the true one. The rule can be too fine, or the rows too few, for a wave or a roughness to show (rough_search.py)
 while it is plain to somebody who has the rule. So usual rules are held against the column as such a person would.
 
-The evidence of a rule is how much likelier it makes the rows than a smooth shape does: the product over the rows of
-the ways that lead to their places, relative to the mean of the ways around. For a smooth shape its expectation is 1,
-and so is that of a mean over rules: it exceeds 1 / p with probability p at most (Markov), however many rules there are.
+The evidence of a rule is how far places with more ways than usual have more rows than the six places around them
+predict (exact for shapes that are polynomials of degree 5 there, as in rough_search.py), in standard errors. So only
+what changes from place to place counts, and the shape of the column, however steep, does not.
 """
 
 from __future__ import annotations
@@ -16,27 +16,28 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
 from statveil.tables.structure.lattice_search import Lattice
+from statveil.tables.structure.rough_search import KERNEL
 
 __all__ = ["find_public_rule"]
 
 _LUCK = 0.005
 """Probability with which a smooth shape is taken for one that a rule made."""
+_SKEWED = 0.3
+"""Standard errors more, as sums of few rows are not normal."""
 _MOST_PLACES = 20_000
 _FEWEST_ROWS = 16
-_OTHERS = (0.02, 0.4)
-"""Shares of rows that do not follow the rule."""
-_LEAST = 2.0
-"""Evidence, in logarithms, below which a rule is not looked at closely."""
+_NARROW = 4.0
+"""Standard deviation in steps below which a shape has kinks between neighbouring places."""
 _SHIFTS = 40
-"""A shape that is no smoother than the rule fits it as well some steps away, in either direction."""
+"""A column with peaks of its own fits a rule as well some steps away, in either direction."""
 _ALIKE = 0.15
 """Share of the moves that may fit the rule about as well: rules repeat themselves."""
 _AROUND = 12
 """Places on either side over which the ways to a place are averaged."""
+_REACH = len(KERNEL) // 2
 _FEWEST_WINDOWS = 6
 _MANY = 12
 """Ways that lead to each place on average, beyond which all places are reached alike."""
@@ -60,45 +61,49 @@ _PARTS = (1.0, 0.5, 0.1, 10.0)
 
 def find_public_rule(lattice: Lattice, counts: Array) -> bool:
     """Whether the rows lie on the places that a usual rule reaches, more than a smooth shape would have them there."""
+    from scipy.special import ndtri
+
     rows = float(np.sum(counts))
     low, high = int(lattice.index[0]), int(lattice.index[-1])
     if not lattice.anchored or rows < _FEWEST_ROWS or high - low > _MOST_PLACES or high == low:
         return False
+    centre = float(counts @ lattice.index) / rows
+    if float(counts @ (lattice.index - centre) ** 2) / rows < _NARROW**2:
+        return False
     margin = _SHIFTS + 2 * _AROUND
     first, size = low - margin, high - low + 1 + 2 * margin
-    kinds = [
-        [_evidence(ways, lattice.index - first, counts) for ways in rules]
-        for rules in (
-            list(_changes_of_unit(lattice.step, first, size)),
-            list(_ratios(lattice.step, first, size)),
-            list(_inverses(lattice.step, first, size)),
-            list(_logarithms(lattice.step, first, size)),
-            list(_body_mass(lattice.step, first, size)),
-        )
-    ]
-    means = [_log_mean(kind) if kind else -math.inf for kind in kinds]
-    return _log_mean(means) > -math.log(_LUCK)
+    dense = np.zeros(size)
+    dense[lattice.index - first] = counts
+    kinds = (_changes_of_unit, _ratios, _inverses, _logarithms, _body_mass)
+    for kind in kinds:
+        rules = list(kind(lattice.step, first, size))
+        if not rules:
+            continue
+        needed = -float(ndtri(_LUCK / len(kinds) / len(rules))) + _SKEWED
+        if any(_fits(ways, dense, margin, needed) for ways in rules):
+            return True
+    return False
 
 
-def _log_mean(logs: list[float]) -> float:
-    return float(np.logaddexp.reduce(logs)) - math.log(len(logs))
-
-
-def _evidence(ways: Array, place: NDArray[np.int64], counts: Array) -> float:
-    """Logarithm of how much likelier a rule makes the rows; where another move fits as well, it is none."""
+def _fits(ways: Array, dense: Array, margin: int, needed: float) -> bool:
+    """Whether rows follow a rule where they are, and hardly anywhere else."""
     width = 2 * _AROUND + 1
     around = np.convolve(ways, np.ones(width) / width, mode="same")
-    ratio = np.divide(ways, around, out=np.ones_like(ways), where=around > 0)
-    best = -math.inf
-    for share in _OTHERS:
-        gain = np.log(share + (1 - share) * ratio)
-        here = float(counts @ gain[place])
-        if here < _LEAST:
-            continue
-        moved = np.array([float(counts @ gain[place + by]) for by in range(-_SHIFTS, _SHIFTS + 1) if by])
-        if float(np.mean(moved > here - 2.0)) <= _ALIKE:
-            best = max(best, here - math.log(len(_OTHERS)))
-    return best
+    more = np.divide(ways, around, out=np.ones_like(ways), where=around > 0) - 1.0
+    inner = slice(margin + _REACH, len(dense) - margin - _REACH)  # places whose neighbours lie in the column
+
+    def errors(by: int) -> float:
+        pattern = np.zeros_like(dense)
+        pattern[inner] = np.roll(more, by)[inner]
+        spread = np.convolve(pattern, KERNEL, mode="same")
+        noise = float(dense @ spread**2)
+        return float(dense @ spread) / math.sqrt(noise) if noise > 0 else 0.0
+
+    here = errors(0)
+    if here < needed:
+        return False
+    moved = np.array([errors(by) for by in range(-_SHIFTS, _SHIFTS + 1) if by])
+    return float(np.mean(moved > here - 1.0)) <= _ALIKE
 
 
 def _counted(values: Array, weights: Array | None, step: float, first: int, size: int) -> Array:

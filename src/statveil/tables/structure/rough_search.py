@@ -17,7 +17,7 @@ from statveil.tables.blocks import Array
 from statveil.tables.structure.heap_search import BETWEEN
 from statveil.tables.structure.lattice_search import Lattice
 
-__all__ = ["UNITS", "Wave", "find_roughness", "find_wave", "level_out"]
+__all__ = ["KERNEL", "UNITS", "Wave", "find_roughness", "find_wave", "level_out"]
 
 Whole = NDArray[np.int64]
 
@@ -31,7 +31,7 @@ _SURE_UNIT = 3.5  # standard errors, for a dozen units and powers of ten of them
 _MOST_PLACES = 2**21  # beyond, only transforms with known units are looked for
 _ABOVE_SHAPE = 6.0  # times the power of the shape itself
 _BLOCK = 64  # frequencies that share one noise level
-_KERNEL = np.array([-1.0, 6.0, -15.0, 20.0, -15.0, 6.0, -1.0]) / 20.0
+KERNEL = np.array([-1.0, 6.0, -15.0, 20.0, -15.0, 6.0, -1.0]) / 20.0
 """A place minus what the six around it predict: exact for shapes that are polynomials of degree 5."""
 _LOWEST = 0.85  # share of the places, the quietest, that are compared with chance: a jump or a peak is not roughness
 _FEWEST = 24  # places that tell rough from smooth
@@ -171,14 +171,14 @@ def _squares(place: Whole, rows: Array) -> Array:
     """Squared distances of the places from what their neighbours predict, in standard errors."""
     dense = np.zeros(int(place[-1]) + 1)
     dense[place] = _without_peaks(place, rows)
-    if len(dense) < len(_KERNEL) + 2:
+    if len(dense) < len(KERNEL) + 2:
         return np.zeros(0)
-    width = len(_KERNEL)
+    width = len(KERNEL)
     around = np.convolve(dense, np.ones(width) / width, mode="valid")
-    off = np.convolve(dense, _KERNEL, mode="valid")
-    spread = np.convolve(dense, _KERNEL**2, mode="valid")
+    off = np.convolve(dense, KERNEL, mode="valid")
+    spread = np.convolve(dense, KERNEL**2, mode="valid")
     crowded = around >= 3.0
-    return np.asarray(off[crowded] ** 2 / np.maximum(spread[crowded], 0.7 * around[crowded] * np.sum(_KERNEL**2)))
+    return np.asarray(off[crowded] ** 2 / np.maximum(spread[crowded], 0.7 * around[crowded] * np.sum(KERNEL**2)))
 
 
 def _without_peaks(index: Whole, rows: Array) -> Array:
