@@ -134,13 +134,13 @@ def main() -> None:
 
 
 def measure(page: Page, pid: int, trials: int, *, large: bool) -> None:
+    time.sleep(8)  # what it warms up beside; the server closes a line that is idle so long
     asked = ("/", *re.findall(r'(?:src|href)="(/static/[^"]*)"', page("GET", "/").decode()))
 
     def first_page(number: int) -> None:
         for path in asked:
             page("GET", path)
 
-    time.sleep(8)  # what it warms up beside
     shown(f"first page ({len(asked)} requests)", seconds(pid, first_page), 0.3)
     page.changed("POST", "/api/table/path", path="staff.parquet")
     page.changed("PUT", "/api/columns/1", action="derive", expression="log(wage)")
