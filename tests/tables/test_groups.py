@@ -530,4 +530,7 @@ def test_groups_one_below_the_other_are_not_an_order_of_the_rows():
     stacked = plain.with_columns(
         pl.col("x") * pl.col("region").replace_strict({"north": 1.5, "south": 1.0, "west": 3.0})
     )
-    sv.release(RATIO, stacked.sort("region", maintain_order=True), column="x")
+    rows = stacked.sort("region", maintain_order=True)
+    out = sv.release(RATIO, rows, column="x")
+    assert out["region"].equals(rows["region"])
+    assert not out["x"].equals(rows["x"])
