@@ -21,6 +21,7 @@ __all__ = ["Affine", "Quiet", "largest_factor", "largest_secret", "prepare", "sm
 
 _MOVED, _STRETCHED = 49, 36  # significant bits that are released of 53
 _BEYOND = np.uint64(2**29 - 1)  # bits of a float that a 32-bit one does not have
+_STRIPE = 2**14  # rows at once: what stays in the cache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,15 +52,18 @@ class Quiet:
         return self.within(values.copy())
 
     def within(self, short: Array) -> Array:
-        """The same in place: fresh memory costs more than the arithmetic."""
-        split = short * (2.0 ** (53 - self.bits) + 1.0)
-        np.subtract(split, short, out=short)
-        np.subtract(split, short, out=short)
-        if self.grain:
-            short *= 1 / self.grain  # a power of two
-            short += 0.5
-            np.floor(short, out=short)
-            short *= self.grain
+        """The same in place, some rows at a time: fresh memory costs more than the arithmetic."""
+        room = np.empty(min(_STRIPE, len(short)))
+        for at in range(0, len(short), _STRIPE):
+            part = short[at : at + _STRIPE]
+            split = np.multiply(part, 2.0 ** (53 - self.bits) + 1.0, out=room[: len(part)])
+            np.subtract(split, part, out=part)
+            np.subtract(split, part, out=part)
+            if self.grain:
+                part *= 1 / self.grain  # a power of two
+                part += 0.5
+                np.floor(part, out=part)
+                part *= self.grain
         return short
 
 
@@ -103,7 +107,8 @@ class Affine(ColumnMap):
     def block(self, values: Array, index: int) -> Array:
         start = values if self.seed is None else self._spread(values, self.seed)
         with np.errstate(over="ignore", invalid="ignore"):
-            moved = start - self.pivot
+            # in place where the values are ours already: fresh memory costs more than the arithmetic
+            moved = np.subtract(start, self.pivot, out=None if start is values else start)
             moved *= self.factor
             moved = self.quiet.within(moved)
             moved += self.target

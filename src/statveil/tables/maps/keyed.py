@@ -70,17 +70,22 @@ def normal_of(values: Array, seed: int) -> Array:
     first, *odd = (np.uint64(int.from_bytes(made[at : at + 8], "little")) for at in range(0, 32, 8))
     factors = [factor | np.uint64(1) for factor in odd]  # an odd factor loses no bit
     out = np.empty(len(values))
+    # fresh memory for every step costs as much as the arithmetic
+    room, others = np.empty(min(_STRIPE, len(values))), np.empty(min(_STRIPE, len(values)), dtype=np.uint64)
     for start in range(0, len(values), _STRIPE):
         part = out[start : start + _STRIPE]
-        words = (values[start : start + _STRIPE] + 0.0).view(np.uint64)  # adding zero makes a negative zero a plain one
+        size = len(part)
+        words, other = room[:size].view(np.uint64), others[:size]
+        np.add(values[start : start + size], 0.0, out=room[:size])  # adding zero makes a negative zero a plain one
         words ^= first
         for factor, fold in zip(factors, _FOLDS, strict=True):
             words *= factor
-            words ^= words >> np.uint64(fold)
+            words ^= np.right_shift(words, np.uint64(fold), out=other)
         np.multiply(words, 2.0**-64, out=part)
-        others = (words >> np.uint64(8)) & _BYTES
+        np.right_shift(words, np.uint64(8), out=other)
+        other &= _BYTES
         words &= _BYTES
-        words += others
+        words += other
         words *= _LANES  # the four sums of two bytes come together in the top lane
         words >>= np.uint64(48)
         part += words
