@@ -185,6 +185,20 @@ def mixed(values, others, rng):
     return np.where(rng.random(len(values)) < 0.05, others, values)
 
 
+def rank(values):
+    return np.argsort(np.argsort(values)) + 1.0
+
+
+def grade(values, rng):
+    """A letter for each fifth, of values with some noise."""
+    return np.array(list("ABCDE"))[((rank(values * rng.normal(1, 0.02, len(values))) - 1) // 200).astype(int)]
+
+
+def means(values):
+    """Those of 40 rows that follow one another."""
+    return np.repeat(values.reshape(-1, 40).mean(axis=1), 40)
+
+
 TOLD = {
     # one of the columns alone
     "a copy of the first": ("ratio", {"c": lambda x, y, rng: np.log(x)}, "copies", "(of 'cost')"),
@@ -201,6 +215,14 @@ TOLD = {
     "the ratio in per cent": ("ratio", {"share": lambda x, y, rng: np.round(100 * x / y)}, "copies", "'share'"),
     "a flag for a loss": ("ratio", {"loss": lambda x, y, rng: x > y}, "copies", "'loss'"),
     "a flag for a loss, shifted": ("difference", {"loss": lambda x, y, rng: x > y}, "copies", "'loss'"),
+    "the rank of the sum": ("ratio", {"place": lambda x, y, rng: rank(x + y)}, "copies", "'place'"),
+    "the rank of the difference": ("ratio", {"place": lambda x, y, rng: rank(x - y)}, "copies", "'place'"),
+    "the rank of a weighted sum": ("ratio", {"place": lambda x, y, rng: rank(0.3 * x + 0.7 * y)}, "copies", "'place'"),
+    "the rank of a sum, shifted": ("difference", {"place": lambda x, y, rng: rank(x + y)}, "copies", "'place'"),
+    "the rank of a product": ("ratio", {"place": lambda x, y, rng: rank(x * y**2)}, "copies", "'place'"),
+    "the tenth of the sum": ("ratio", {"c": lambda x, y, rng: np.ceil(rank(x + y) / 100)}, "copies", "'c'"),
+    "a grade of the sum": ("ratio", {"c": lambda x, y, rng: grade(x + y, rng)}, "copies", "'c'"),
+    "groups' means of the sum": ("ratio", {"c": lambda x, y, rng: means(x + y)}, "copies", "'c'"),
     # the two alone
     "a fixed multiple": ("ratio", {"cost": lambda x, y, rng: 1.2 * y}, "step", ""),
     "a fixed distance": ("difference", {"cost": lambda x, y, rng: y + 3.5}, "atoms", ""),

@@ -2,28 +2,33 @@
 
 The ratio of the two (under a scaling) or their difference (under a shift) moves by what the secret moves by, in every
 row alike: it is a column that is released so, though nobody wrote it down. A step, a frequent value or a bound of it,
-as where both are equal or one is never above the other, and a column that tells it, as a margin does, show how far.
+as where both are equal or one is never above the other, and a column that tells it, as a margin does, show how far. So
+does one that tells what both make together, as the rank of their sum: after the move it is the rank of another sum.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from statveil.made_plan import Plan
 from statveil.tables.blocks import Array
 from statveil.tables.groups import GroupRows
+from statveil.tables.structure.alongside import opaque
 from statveil.tables.structure.bound_search import natural_bounds
 from statveil.tables.structure.findings import Finding
-from statveil.tables.structure.group_search import order_of, rises
+from statveil.tables.structure.group_search import keys_of, order_of, rises
 from statveil.tables.structure.telling import Copies
 from statveil.tables.verification import Verifier, bound_findings
 from statveil.tables.within_groups import GroupVerifier
 
 __all__ = ["PairCopies", "PairVerifier", "between"]
+
+Keys = NDArray[np.uint64]
 
 
 def between(one: Array, two: Array, *, stretched: bool) -> Array:
@@ -83,7 +88,7 @@ _SHOWS = {
 
 
 class PairCopies(Copies):
-    """Looks at the other columns beside each of the two, with the other one among them, and beside what lies between.
+    """Looks at the other columns beside each of the two, with the other one among them, and beside what both make.
 
     The two move by different maps, so each is to the other as a column that stays as it is.
     """
@@ -93,7 +98,12 @@ class PairCopies(Copies):
     ) -> None:
         super().__init__(values_show=values_show)
         self._both, self._stretched, self._shuffled = names, stretched, shuffled
-        self._parts = [Copies(values_show=values_show) for _ in range(3)]
+        # of sums nothing is kept but what orders the rows: their digits change
+        self._parts = [
+            *(Copies(values_show=values_show) for _ in range(3)),
+            *(Copies(values_show=False) for _ in range(1 + stretched)),
+        ]
+        self._ordered = _OrderedByBoth()
 
     def add(self, values: Array, others: Mapping[str, pl.Series]) -> bool:
         if self._shuffled and not any(rises(order_of(column)) for column in others.values()):
@@ -103,14 +113,29 @@ class PairCopies(Copies):
         one, two = (np.ascontiguousarray(values[:, place]) for place in range(2))
         beside = ({**others, self._name(1, others): _series(two)}, {**others, self._name(0, others): _series(one)})
         apart = between(one, two, stretched=self._stretched)
-        fed = zip(self._parts, (one, two, apart), (*beside, others), strict=True)
+        made = (one, two, apart, one + two, *((one - two,) if self._stretched else ()))
+        fed = zip(self._parts, made, (*beside, *[others] * (len(made) - 2)), strict=True)
         wanted = [part.add(own, columns) for part, own, columns in fed]  # each sees all rows
+        self._ordered.add(one, two, others)
         return all(wanted)
 
     def found(self, statistics: Collection[float] = ()) -> list[Finding]:
-        whose = (*(f"of {name!r}" for name in self._both), f"of {_between_words(self._stretched)}")
+        whose = (
+            *(f"of {name!r}" for name in self._both),
+            f"of {_between_words(self._stretched)}",
+            "of the sum of the two values of a row",
+            *(("of the difference of the two values of a row",) if self._stretched else ()),
+        )
         told = zip(whose, (part.found(statistics) for part in self._parts), strict=True)
-        return [replace(one, says=f"({of}) {one.says}") for of, found in told for one in found]
+        said = [replace(one, says=f"({of}) {one.says}") for of, found in told for one in found]
+        if names := self._ordered.found():
+            says = (
+                f"other columns rise with both columns together ({', '.join(map(repr, names[:5]))}), as the rank of a "
+                "sum or product of the two does: the columns move apart, and where the order fits again shows by how "
+                "much; drop them."
+            )
+            said.append(Finding(name="copies", values=(), flag="", says=says))
+        return said
 
     def _name(self, place: int, others: Mapping[str, pl.Series]) -> str:
         """What the one of the two is called among others, of which a column named by a number may have that text."""
@@ -126,3 +151,98 @@ def _between_words(stretched: bool) -> str:
 
 def _series(values: Array) -> pl.Series:
     return pl.Series("", values).fill_nan(None)
+
+
+class _OrderedByBoth:
+    """Columns that rise with a weighted sum or a product of powers of the two, or are labels for ranges of one."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[Array, Array, dict[str, tuple[Array, Keys]]]] = []
+        self._held = 0
+
+    def add(self, one: Array, two: Array, others: Mapping[str, pl.Series]) -> None:
+        if self._held >= _ORDERED_ROWS:
+            return
+        some = slice(0, _ORDERED_ROWS - self._held)
+        plain = [name for name, column in others.items() if not opaque(column.dtype)][:_ORDERED_COLUMNS]
+        columns = {name: others[name][some] for name in plain}
+        self._rows.append(
+            (one[some], two[some], {name: (order_of(column), keys_of(column)) for name, column in columns.items()})
+        )
+        self._held += len(one[some])
+
+    def found(self) -> list[str]:
+        """Names of the columns that do."""
+        if not self._rows:
+            return []
+        one, two = (np.concatenate([part[place] for part in self._rows]) for place in range(2))
+        names = [name for name in self._rows[0][2] if all(name in part[2] for part in self._rows)]
+        told = []
+        for name in names:
+            order, keys = (np.concatenate([part[2][name][place] for part in self._rows]) for place in range(2))
+            if _rises_with(one, two, order) or _labels_of(one, two, keys):
+                told.append(name)
+        return told
+
+
+_ORDERED_ROWS, _ORDERED_COLUMNS = 2**14, 200
+_FEWEST_ORDERED = 12
+_TOLD = 0.95
+"""Rank correlation from which a column tells another one, as among copies."""
+_LABELS = (3, 30)
+_OF_RANGES = 0.9
+"""Share of what labels for equal ranges say of a column, from which some are such labels with errors."""
+
+
+def _together(one: Array, two: Array, known: NDArray[np.bool_]) -> Iterator[tuple[Array, NDArray[np.bool_]]]:
+    """The two beside each other, and their logarithms, in the rows that have all of it."""
+    with np.errstate(all="ignore"):
+        ways = ((one, two), (np.log(one), np.log(two)))
+    for first, second in ways:
+        rows = known & np.isfinite(first) & np.isfinite(second)
+        if np.count_nonzero(rows) >= _FEWEST_ORDERED:
+            yield np.stack((first[rows], second[rows]), axis=1), rows
+
+
+def _rises_with(one: Array, two: Array, column: Array) -> bool:
+    """Whether a column has the order of a weighted sum of the two, or of their logarithms."""
+    from scipy.stats import norm, rankdata
+
+    for both, rows in _together(one, two, np.isfinite(column)):
+        if len(np.unique(column[rows])) < _FEWEST_ORDERED:
+            continue
+        ranks = rankdata(column[rows])
+        beside = np.column_stack((np.ones(len(both)), both))
+        # scores, as the tails of the two would bend a plain rank
+        for aim in (ranks, norm.ppf(ranks / (len(ranks) + 1)), column[rows]):
+            weights, *_ = np.linalg.lstsq(beside, aim, rcond=None)
+            order = rankdata(beside @ weights)
+            if np.ptp(order) and abs(float(np.corrcoef(order, ranks)[0, 1])) >= _TOLD:
+                return True
+    return False
+
+
+def _labels_of(one: Array, two: Array, keys: Keys) -> bool:
+    """Whether labels tell ranges of a weighted sum of the two: that which lies furthest apart between the labels."""
+    from scipy.stats import rankdata
+
+    for both, rows in _together(one, two, np.ones(len(one), dtype=np.bool_)):
+        _, label, sizes = np.unique(keys[rows], return_inverse=True, return_counts=True)
+        if not _LABELS[0] <= len(sizes) <= _LABELS[1] or sizes.min() < _LABELS[0]:
+            continue
+        off = both - both.mean(axis=0)
+        means = np.stack([np.bincount(label, weights=off[:, place]) / sizes for place in range(2)], axis=1)
+        spread = off.T @ off
+        if np.linalg.cond(spread) > _ALIKE:
+            continue
+        apart, directions = np.linalg.eig(np.linalg.solve(spread, (means * sizes[:, None]).T @ means))
+        ranks = rankdata(off @ np.real(directions[:, int(np.argmax(np.real(apart)))]))
+        within = np.bincount(label, weights=ranks) / sizes
+        said = float(sizes @ (within - ranks.mean()) ** 2) / float(np.sum((ranks - ranks.mean()) ** 2))
+        if said >= _OF_RANGES * (1.0 - float(np.sum((sizes / len(label)) ** 3))):
+            return True
+    return False
+
+
+_ALIKE = 1e12
+"""Condition from which the two are one column, which other searches name."""

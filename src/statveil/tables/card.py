@@ -235,6 +235,12 @@ def _assumptions(plan: Plan, shuffled: bool, beside: OtherColumns | None) -> lis
         lines.append(f"{assumed[0].upper()}{assumed[1:]}{_if_it_does(plan)}")
     if known.spacing is None and not known.fixed_points and mode.structure_shows and not mode.of_family:
         lines.append("Nobody knows a bound, a step or a frequent value of such columns: none was declared.")
+    if mode.keeps_steps:
+        lines.append(
+            "Nobody knows a rule by which the values were made of other round numbers (another unit or currency, a "
+            "rate, a tax, a ratio): rounded again, these reach some steps and not others, and whoever has the rule "
+            "learns how far the values moved. Where there is one, a public shape (--shape) hides it."
+        )
     if plan.release_mode.random:
         told = "no other column tells" if shuffled else "neither their order nor another column tells"
         lines.append(

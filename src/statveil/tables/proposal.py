@@ -39,8 +39,10 @@ _GRIDS = ("transform", "repeats", "ratios")
 """Findings that explain values which repeat: those are no atoms that anybody knows one by one."""
 _DIGITS = 4
 """Digits of a frequent value that outsiders may know, such as a price; a longer one is known from the table alone."""
-_AROUND = 3
-"""Standard deviations around a frequent value within which the statistic lies."""
+_AROUND = 2
+"""Standard deviations from what is known anyway, within which one frequent value hardly says where the column lies."""
+_MOST_INSIDE = 2
+"""Frequent values inside a column that may be named: the more there are, the better they say where it lies."""
 _OTHERS = {"a quantile": Quantile(0.9), "the std": Std()}
 
 
@@ -142,16 +144,17 @@ def _structure(found: list[Finding], measured: Measured) -> Structure:
             names = [part.partition("=")[0] for part in finding.flag.split(",")]
             bounds |= dict(zip(names, finding.values, strict=True))
     minimum, maximum = bounds.get("min"), bounds.get("max")
+    atoms = [value for value in values.get("atoms", ()) if not _beyond(value, minimum, maximum) and _short(value)]
+    ends = {0.0, *bounds.values(), measured.minimum, measured.maximum}
+    inside = [value for value in atoms if value not in ends]
+    if _tell_place(inside, bounds, measured):
+        atoms = [value for value in atoms if value in ends]
     return Structure(
         minimum=minimum,
         maximum=maximum,
         step=values.get("step", (None,))[0],
         heaps=values.get("heaps", ()),
-        atoms=tuple(
-            value
-            for value in values.get("atoms", ())
-            if not _beyond(value, minimum, maximum) and _short(value) and not _tells_place(value, bounds, measured)
-        ),
+        atoms=tuple(atoms),
     )
 
 
@@ -168,15 +171,17 @@ def _short(value: float) -> bool:
     return len(f"{abs(value):.14e}".partition("e")[0].replace(".", "").rstrip("0")) <= _DIGITS
 
 
-def _tells_place(value: float, bounds: dict[str, float], measured: Measured) -> bool:
-    """Whether a frequent value, named in a public plan, would say where the column lies.
+def _tell_place(inside: list[float], bounds: dict[str, float], measured: Measured) -> bool:
+    """Whether frequent values inside the column, named in a public plan, would say where the column lies.
 
-    The column lies around its frequent values, up to some standard deviations. That is news where they lie further than
-    that from all that is known anyway: from 0 and from the bounds. Many rows at an end are a limit, which is as known.
+    The column lies around them, up to a standard deviation or so: on a lattice that is coarser than the column's own,
+    the values around its middle are the most frequent. That is news where they lie further than that from all that is
+    known anyway, from 0 and from the bounds. Many rows at an end are a limit, which is as known.
     """
-    if value in (measured.minimum, measured.maximum):
-        return False
-    return min(abs(value - anchor) for anchor in (0.0, *bounds.values())) > _AROUND * measured.std
+    if len(inside) > _MOST_INSIDE:
+        return True
+    reach = _AROUND * measured.std / max(len(inside), 1)
+    return any(min(abs(value - anchor) for anchor in (0.0, *bounds.values())) > reach for value in inside)
 
 
 def _options(known: Structure, measured: Measured) -> Iterator[Structure]:

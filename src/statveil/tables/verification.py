@@ -391,11 +391,14 @@ def blind_spots(rows: int, mode: Mode) -> tuple[str, ...]:
         )
     if rows < 1_000 and mode.keeps_steps:
         says.append(
-            "With fewer than 1,000 rows, a change of units, or a ratio of whole numbers, that was rounded to a coarser "
-            "step may not be seen, and whoever knows the rule learns how far the values moved."
+            "With fewer than 1,000 rows, a change of units or currency, or a ratio of whole numbers, that was rounded "
+            "may not be seen, and whoever knows the rule learns how far the values moved."
         )
     if rows < 10_000 and mode.keeps_steps:
-        says.append("With fewer than 10,000 rows, places that differ from their neighbours by a tenth are not seen.")
+        says.append(
+            "With fewer than 10,000 rows, places that differ from their neighbours by a tenth are not seen, nor are "
+            "single ones that a rule leaves out (amounts that were multiplied by a number within a hundredth of 1)."
+        )
     if rows < 300:
         says.append("With fewer than 300 rows, a flag for a limit that differs by many labels is not seen.")
     if mode.continuous and rows < 30:

@@ -1,0 +1,153 @@
+"""Places of a lattice that are left out, or used twice, where all around them are used alike.
+
+Amounts that were multiplied by a number near 1 and rounded again (horse powers as PS, a currency near parity, a tax of
+a few per cent) leave out one place in so many, or use it twice, and all others as before. That is no wave and hardly a
+roughness, but whoever knows the number knows the places, and so how far the column was moved. No list of such numbers
+can be complete: all between 0.86 and 1.14 are tried, at places that they reach from 0, and then every place by itself,
+for a column that lies on a lattice anywhere.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statveil.tables.blocks import Array
+from statveil.tables.structure.lattice_search import Lattice
+
+__all__ = ["find_skips", "skips_rather"]
+
+Whole = NDArray[np.int64]
+
+_LUCK = 0.005
+"""Probability with which a smooth shape is taken for one with gaps, by either test."""
+_REACH = 6
+"""Places on either side that say how many rows a place should have."""
+_FEWEST_PLACES, _MOST_PLACES = 40, 4_000
+_FEWEST_ROWS = 150
+_FARTHEST = 0.14
+"""Factors this far from 1 leave no two gaps among the places that predict one."""
+_FEWEST_GAPS = 3.0
+_MOST_FACTORS = 20_000
+_SMOOTH = 2.0
+"""Standard deviation of the bulk over the places that predict one: a narrower shape bends too much between them."""
+
+
+def _predictor() -> Array:
+    """Weights of the places around one that predict it: exact for shapes that are polynomials of degree 3 there."""
+    away = np.concatenate((np.arange(-_REACH, 0), np.arange(1, _REACH + 1))).astype(np.float64)
+    weights = np.linalg.pinv(np.stack((np.ones_like(away), away**2), axis=1))[0]
+    return np.insert(weights, _REACH, 0.0)
+
+
+_PREDICTOR = _predictor()
+_ERROR = math.sqrt(1.0 + float(np.sum(_PREDICTOR**2)))
+"""Standard error of a place less its prediction, in those of the place alone."""
+
+
+def find_skips(lattice: Lattice, counts: Array) -> bool:
+    """Whether places are left out or used twice as a factor near 1 would, or one is empty that should not be."""
+    bulk = _bulk(lattice, counts)
+    return bulk is not None and (_empty_place(bulk[0]) or (lattice.anchored and _near_one(*bulk) > 0))
+
+
+def skips_rather(lattice: Lattice, counts: Array, periods: tuple[int, ...]) -> bool:
+    """Whether what looks like favourite multiples of some periods is explained better by a factor near 1."""
+    bulk = _bulk(lattice, counts) if lattice.anchored and periods else None
+    if bulk is None or not (surely := _near_one(*bulk)):
+        return False
+    dense, low = bulk
+    predicted, usable = _predictions(dense)
+
+    def favoured(period: int, residue: int) -> float:
+        place = np.arange((residue - low) % period, len(dense), period)
+        place = place[usable[place]]
+        return _errors(float(np.sum(dense[place])), float(np.sum(predicted[place])))
+
+    return all(surely > favoured(period, residue) for period in periods for residue in range(period))
+
+
+def _bulk(lattice: Lattice, counts: Array) -> tuple[Array, int] | None:
+    """The rows of every place, and the first place; ``None`` where there are too few of either to tell a gap."""
+    total = np.cumsum(counts)
+    if total[-1] < _FEWEST_ROWS:
+        return None
+    # without the outermost 1/200 of each side, so that a far outlier does not stretch the range
+    first, last = np.searchsorted(total, (total[-1] * 0.005, total[-1] * 0.995))
+    index, rows = lattice.index[first : last + 1], np.asarray(counts[first : last + 1], dtype=np.float64)
+    low, size = int(index[0]), int(index[-1] - index[0]) + 1
+    if not _FEWEST_PLACES <= size <= _MOST_PLACES:
+        return None
+    centre = float(rows @ index) / float(np.sum(rows))
+    if float(rows @ (index - centre) ** 2) / float(np.sum(rows)) < (_SMOOTH * _REACH) ** 2:
+        return None
+    dense = np.zeros(size)
+    dense[index - low] = rows
+    return dense, low
+
+
+def _empty_place(dense: Array) -> bool:
+    """Whether a place has far fewer rows than those on both of its sides, more than chance explains in one of all."""
+    from scipy.special import pdtr
+
+    sides = np.lib.stride_tricks.sliding_window_view(dense, _REACH)
+    middle = np.sort(sides, axis=1)[:, _REACH // 2 - 1]  # the lower median, so that favourites nearby do not matter
+    before, after = middle[: -_REACH - 1], middle[_REACH + 1 :]
+    level = np.minimum(before, after)
+    # what the level is at least: the middle of six places is off by about half the error of one of them
+    level = np.maximum(level - 1.5 * np.sqrt(level), 0.0)
+    chance = pdtr(dense[_REACH:-_REACH], level)
+    return bool(np.min(chance) < _LUCK / len(chance))
+
+
+def _predictions(dense: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """How many rows every place should have by those around it, and where that can be said."""
+    predicted = np.convolve(dense, _PREDICTOR, mode="same")
+    predicted[:_REACH] = predicted[len(dense) - _REACH :] = 0.0
+    return predicted, predicted > 0
+
+
+def _near_one(dense: Array, low: int) -> float:
+    """How surely the places that multiples of a number near 1 leave out, or use twice, have fewer rows, or more.
+
+    In standard errors, of the number that fits best; 0 where chance explains it.
+    """
+    from scipy.special import ndtri
+
+    high = low + len(dense) - 1
+    far = max(abs(low), abs(high))
+    least = _FEWEST_GAPS / len(dense)
+    # half a place at the far end: factors nearer to each other leave the same places out
+    apart = max(0.5 / far, 2 * math.log(_FARTHEST / least) / _MOST_FACTORS)
+    off_by = np.exp(np.arange(math.log(least), math.log(_FARTHEST), apart))
+    predicted, usable = _predictions(dense)
+    best = 0.0
+    for off in off_by:
+        for factor in (1.0 + off, 1.0 - off):
+            place = _uneven_places(factor, low, high) - low
+            place = place[usable[place]]
+            expected, seen = float(np.sum(predicted[place])), float(np.sum(dense[place]))
+            if (seen < expected) == (factor > 1.0):
+                best = max(best, _errors(seen, expected))
+    return best if best >= -float(ndtri(_LUCK / (2 * len(off_by)))) else 0.0
+
+
+def _uneven_places(factor: float, low: int, high: int) -> Whole:
+    """Places between two that whole numbers times the factor leave out, or that two of them reach."""
+    off = abs(factor - 1.0)
+    ends = sorted((low / factor, high / factor))
+    turn = np.arange(math.floor(ends[0] * off - 0.5), math.ceil(ends[1] * off + 0.5) + 1)
+    before = np.floor((turn + 0.5) / off)  # the last whole number before the distance to its place passes a half
+    place = np.floor((before + 1.0) * factor + 0.5)
+    place = (np.floor(before * factor + 0.5) + 1.0 if factor > 1.0 else place).astype(np.int64)
+    return np.asarray(place[(place >= low) & (place <= high)])
+
+
+def _errors(seen: float, expected: float) -> float:
+    """How far a number of rows is from what was expected, in standard errors (by the deviance, as rows may be few)."""
+    if expected <= 0:
+        return 0.0
+    deviance = 2 * ((seen * math.log(seen / expected) if seen > 0 else 0.0) - (seen - expected))
+    return math.sqrt(max(deviance, 0.0)) / _ERROR
