@@ -22,13 +22,12 @@ from statveil.tables.structure.alongside import opaque
 from statveil.tables.structure.bound_search import natural_bounds
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import keys_of, order_of, rises
+from statveil.tables.structure.relation import Keys
 from statveil.tables.structure.telling import Copies
 from statveil.tables.verification import Verifier, bound_findings
 from statveil.tables.within_groups import GroupVerifier
 
 __all__ = ["PairCopies", "PairVerifier", "between"]
-
-Keys = NDArray[np.uint64]
 
 
 def between(one: Array, two: Array, *, stretched: bool) -> Array:
