@@ -7,6 +7,10 @@ from statveil.tables.inspection import PRIVATE, ColumnReport, Inspection
 __all__ = ["describe_inspection"]
 
 _FILL_IN = "LO:HI is what outsiders believe of the mean: from public knowledge, never from this column."
+_OF_A_RULE = (
+    "If the values were worked out of other round numbers (another unit or currency, a rate, a tax, a ratio), add "
+    "--shape catalogue: whoever knows the rule would learn how far they moved."
+)
 
 
 def describe_inspection(found: Inspection) -> str:
@@ -35,4 +39,6 @@ def _column(report: ColumnReport) -> str:
     if report.command:
         lines.append(f"  to plan     {report.command}")
         lines.append(f"              {_FILL_IN}")
+        if "step=" in report.known and "--shape" not in report.command:
+            lines.append(f"              {_OF_A_RULE}")
     return "\n".join(lines)

@@ -389,9 +389,9 @@ def blind_spots(rows: int, mode: Mode) -> tuple[str, ...]:
             "With fewer than 300 rows, values from a public list (a pay scale), or a few that were converted from "
             "another unit or currency, are not seen."
         )
-    if rows < 1_000 and mode.keeps_steps:
+    if rows < 3_000 and mode.keeps_steps:
         says.append(
-            "With fewer than 1,000 rows, a change of units or currency, or a ratio of whole numbers, that was rounded "
+            "With fewer than 3,000 rows, a change of units or currency, or a ratio of whole numbers, that was rounded "
             "may not be seen, and whoever knows the rule learns how far the values moved."
         )
     if rows < 10_000 and mode.keeps_steps:

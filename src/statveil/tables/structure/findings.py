@@ -23,7 +23,7 @@ from statveil.tables.structure.repeat_search import repeats
 from statveil.tables.structure.rough_search import find_roughness, find_wave, level_out
 from statveil.tables.structure.round_search import find_round
 from statveil.tables.structure.sampler import Sampler
-from statveil.tables.structure.skip_search import find_skips, skips_rather
+from statveil.tables.structure.skip_search import find_gap, find_skips, skips_rather
 from statveil.tables.structure.transform_search import find_transform
 
 __all__ = [
@@ -198,15 +198,16 @@ def _levelled(index: Whole, counts: Whole, atoms: Whole) -> Array:
 
 def _waves(lattice: Lattice, rows: Array, periods: tuple[int, ...]) -> tuple[tuple[int, ...], bool]:
     """The periods with those of further waves, and whether a roughness remains that no period explains."""
-    if skips_rather(lattice, rows, periods):
+    before = rows
+    if find_gap(lattice, rows) or skips_rather(lattice, rows, periods):
         return periods, True
     for period in periods:
         rows = level_out(lattice.index, rows, period)
     for _ in range(3):
         wave = find_wave(lattice, rows)
         if wave is None:
-            searches = (find_roughness, find_skips, find_public_rule)
-            return periods, any(search(lattice, rows) for search in searches)
+            rough = find_roughness(lattice, rows) or find_public_rule(lattice, rows)
+            return periods, rough or find_skips(lattice, before, rows)
         if not wave.whole:
             break
         own = int(wave.period)

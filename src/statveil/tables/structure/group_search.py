@@ -57,6 +57,13 @@ class Told:
     """Rows in groups of one value, beyond chance."""
 
 
+_FEWEST_GROUPS, _NEARLY_ALL = 12, 0.95
+_DIGITS_OF = 2**16  # rows of which each digit is looked at
+_FEWEST_DIGITS, _MOST_DIGITS = 3, 16
+_DIGITS_ALONE = r"^\d[\d .\-/]*$"
+_DIVISORS = (2, 3, 7, 9, 11, 13)
+
+
 class Others:
     """Keeps a bounded part of every other column beside the one that is released.
 
@@ -76,7 +83,8 @@ class Others:
         most = max(_LEAST_KEPT, min(_KEPT, _ALL_COLUMNS // max(len(others), 1)))
         numbers = np.arange(self._rows, self._rows + len(values), dtype=np.uint64) * _GOLDEN
         rows, known = mixed(numbers[finite]), values[finite]
-        for name, column in _with_forms(others, categories=self._categories):
+        whole = self._rows < _DIGITS_OF
+        for name, column in _with_forms(others, categories=self._categories, digits=self._categories and whole):
             keys = keys_of(column)[finite]
             groups, single = self._columns.setdefault(name, (_Kept(most), _Kept(most)))
             groups.add(mixed(keys), keys, known)
@@ -104,6 +112,8 @@ class Others:
             share = max(share, alike_in_groups(scores, group, level=level / 2, least=least))
             if equal is not None:
                 same = max(same, equal_in_groups(values[shared], group, least=equal))
+            if self._categories:
+                share = max(share, _one_each(values[shared], group))
         orders = self._orders(single)
         if self._categories and equal is not None:
             runs = max(_run(*one, level / 4) for one in orders)
@@ -219,16 +229,39 @@ def rises(order: Array) -> bool:
     return bool(max(np.mean(steps >= 0), np.mean(steps <= 0)) >= _RISES)
 
 
-def _with_forms(columns: Mapping[str, pl.Series], *, categories: bool) -> Iterator[tuple[str, pl.Series]]:
+def _one_each(values: Array, group: NDArray[np.int64]) -> float:
+    """The share of the groups that have exactly one row of a label, as a household has one head; 0 if by accident."""
+    if not len(values):
+        return 0.0
+    sizes = np.bincount(group)
+    if len(sizes) < _FEWEST_GROUPS:
+        return 0.0
+    most = 0.0
+    for label, rows in zip(*np.unique(values, return_counts=True), strict=True):
+        share = rows / len(values)
+        one = float(np.mean(np.bincount(group, weights=values == label, minlength=len(sizes)) == 1))
+        chance = float(np.mean(sizes * share * (1 - share) ** (sizes - 1)))
+        if one >= _NEARLY_ALL and one - chance > 5 * np.sqrt(max(chance * (1 - chance), 0.0) / len(sizes)):
+            most = max(most, one)
+    return most
+
+
+def _with_forms(
+    columns: Mapping[str, pl.Series], *, categories: bool, digits: bool = False
+) -> Iterator[tuple[str, pl.Series]]:
     """The columns, and the first and last words of texts: families share a surname, and rooms a building.
 
-    Beside categories also where a column is empty, and how long its texts are: a field that one label alone fills.
+    Beside categories also where a column is empty, and how long its texts are: a field that one label alone fills; and
+    the ``digits`` of numbers one by one, one of which says the sex in many a personal number, and what they leave when
+    divided.
     """
     for name, column in columns.items():
         yield name, column
         if categories:
             nan = column.is_nan().fill_null(True) if column.dtype.is_float() else column.is_null()
             yield f"{name} (empty or not)", column.is_null() | nan
+        if digits:
+            yield from _digits_of(name, column)
         if column.dtype == pl.String:
             if categories:
                 yield f"{name} (length)", column.str.len_chars()
@@ -236,6 +269,24 @@ def _with_forms(columns: Mapping[str, pl.Series], *, categories: bool) -> Iterat
             for which, pattern in _WORDS.items():
                 words = texts.str.extract(pattern)
                 yield f"{name} ({which} word)", words if codes is None else words[codes]
+
+
+def _digits_of(name: str, column: pl.Series) -> Iterator[tuple[str, pl.Series]]:
+    """The digits of whole numbers, and of texts of digits, from the last one on; their rest by small numbers."""
+    if column.dtype.is_integer():
+        text = column.cast(pl.String)
+    elif column.dtype == pl.String and bool(column.head(_FEW).str.contains(_DIGITS_ALONE).fill_null(True).all()):
+        text = column.str.replace_all(r"\D", "")
+    else:
+        return
+    longest = text.str.len_chars().max()
+    if not isinstance(longest, int) or longest < _FEWEST_DIGITS:
+        return
+    for place in range(2, min(longest, _MOST_DIGITS) + 1):
+        yield f"{name} (digit {place} from the end)", text.str.slice(-place, 1)
+    number = text.str.slice(-_MOST_DIGITS).cast(pl.Int64, strict=False)
+    for divisor in _DIVISORS:
+        yield f"{name} (rest by {divisor})", number % divisor
 
 
 def _distinct(column: pl.Series) -> tuple[pl.Series, NDArray[np.int64] | None]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from statveil.tables.blocks import Array
 from statveil.tables.structure.lattice_search import Lattice
 
-__all__ = ["find_skips", "skips_rather"]
+__all__ = ["find_gap", "find_skips", "skips_rather"]
 
 Whole = NDArray[np.int64]
 
@@ -33,6 +33,12 @@ _FEWEST_GAPS = 3.0
 _MOST_FACTORS = 20_000
 _SMOOTH = 2.0
 """Standard deviation of the bulk over the places that predict one: a narrower shape bends too much between them."""
+_FLAT = 0.2
+"""Share by which the nearer half of these places may differ from the farther one, beyond chance: so does a bend."""
+_STEEP = 3.0
+"""How many times as many rows one side may have as the other."""
+_PLAIN = 0.25
+"""Share of the rows by which gaps must fall short, or places used twice stand out: a shape bends by less."""
 
 
 def _predictor() -> Array:
@@ -43,14 +49,34 @@ def _predictor() -> Array:
 
 
 _PREDICTOR = _predictor()
+_AWAY = np.abs(np.arange(-_REACH, _REACH + 1))
+_SIDE = np.sign(np.arange(-_REACH, _REACH + 1))
+_PARTS = [
+    np.where(part, 1.0 / _REACH, 0.0)
+    for part in ((_AWAY > 0) & (_AWAY <= _REACH // 2), _AWAY > _REACH // 2, _SIDE < 0, _SIDE > 0)
+]
+"""Averages over the places beside one: the nearer, the farther, those of either side."""
 _ERROR = math.sqrt(1.0 + float(np.sum(_PREDICTOR**2)))
 """Standard error of a place less its prediction, in those of the place alone."""
 
 
-def find_skips(lattice: Lattice, counts: Array) -> bool:
-    """Whether places are left out or used twice as a factor near 1 would, or one is empty that should not be."""
+def find_gap(lattice: Lattice, counts: Array) -> bool:
+    """Whether a place is empty, or nearly, that should not be by those on both of its sides."""
     bulk = _bulk(lattice, counts)
-    return bulk is not None and (_empty_place(bulk[0]) or (lattice.anchored and _near_one(*bulk) > 0))
+    return bulk is not None and _empty_place(bulk[0])
+
+
+def find_skips(lattice: Lattice, counts: Array, levelled: Array) -> bool:
+    """Whether places are left out, or used twice, as a factor near 1 would.
+
+    ``levelled`` are the numbers of rows after favourite multiples were taken down; places of these say nothing.
+    """
+    bulk = _bulk(lattice, levelled) if lattice.anchored else None
+    if bulk is None:
+        return False
+    dense, low = bulk
+    taken = lattice.index[levelled != counts] - low
+    return _near_one(dense, low, taken[(taken >= 0) & (taken < len(dense))]) > 0
 
 
 def skips_rather(lattice: Lattice, counts: Array, periods: tuple[int, ...]) -> bool:
@@ -98,7 +124,8 @@ def _empty_place(dense: Array) -> bool:
     level = np.minimum(before, after)
     # what the level is at least: the middle of six places is off by about half the error of one of them
     level = np.maximum(level - 1.5 * np.sqrt(level), 0.0)
-    chance = pdtr(dense[_REACH:-_REACH], level)
+    own = dense[_REACH:-_REACH]
+    chance = np.where(own <= 0.5 * level, pdtr(own, level), 1.0)
     return bool(np.min(chance) < _LUCK / len(chance))
 
 
@@ -106,13 +133,16 @@ def _predictions(dense: Array) -> tuple[Array, NDArray[np.bool_]]:
     """How many rows every place should have by those around it, and where that can be said."""
     predicted = np.convolve(dense, _PREDICTOR, mode="same")
     predicted[:_REACH] = predicted[len(dense) - _REACH :] = 0.0
-    return predicted, predicted > 0
+    near, far, left, right = (np.convolve(dense, weights, mode="same") for weights in _PARTS)
+    bend = np.abs(near - far) - _FLAT * np.maximum(near, far)
+    flat = bend <= 2.0 * np.sqrt(np.maximum(near, far) * 2 / _REACH)
+    return predicted, (predicted > 0) & flat & (np.maximum(left, right) <= _STEEP * np.minimum(left, right))
 
 
-def _near_one(dense: Array, low: int) -> float:
+def _near_one(dense: Array, low: int, taken: Whole | None = None) -> float:
     """How surely the places that multiples of a number near 1 leave out, or use twice, have fewer rows, or more.
 
-    In standard errors, of the number that fits best; 0 where chance explains it.
+    In standard errors, of the number that fits best; 0 where chance explains it. ``taken`` places are left out.
     """
     from scipy.special import ndtri
 
@@ -123,13 +153,15 @@ def _near_one(dense: Array, low: int) -> float:
     apart = max(0.5 / far, 2 * math.log(_FARTHEST / least) / _MOST_FACTORS)
     off_by = np.exp(np.arange(math.log(least), math.log(_FARTHEST), apart))
     predicted, usable = _predictions(dense)
+    if taken is not None:
+        usable[taken] = False
     best = 0.0
     for off in off_by:
         for factor in (1.0 + off, 1.0 - off):
             place = _uneven_places(factor, low, high) - low
             place = place[usable[place]]
             expected, seen = float(np.sum(predicted[place])), float(np.sum(dense[place]))
-            if (seen < expected) == (factor > 1.0):
+            if (seen < expected) == (factor > 1.0) and abs(seen - expected) >= _PLAIN * expected:
                 best = max(best, _errors(seen, expected))
     return best if best >= -float(ndtri(_LUCK / (2 * len(off_by)))) else 0.0
 
