@@ -19,7 +19,7 @@ Mask = NDArray[np.bool_]
 
 MOST_BY_CHANCE = 0.5
 """Share of rows that meet another row by chance, above which nothing is said."""
-_LEAST, _TIMES = 0.01, 4.0
+_LEAST = 0.01
 _SURE = math.log(1e7)  # of so many tables in which chance alone is at work, one is named
 _DECIMALS = 6
 _SHORT = 2.0**-22
@@ -120,9 +120,9 @@ class Referring:
         return (_SHORT if short else 1e-9) * float(np.abs(known).max())
 
 
-def more_than_chance(share: float, chance: float) -> bool:
+def more_than_chance(share: float, chance: float, times: float = 4.0) -> bool:
     """Whether far more rows meet another row than so many that do by chance."""
-    return chance <= MOST_BY_CHANCE and share >= min(_TIMES * chance, 0.5 * (1 + chance)) + _LEAST
+    return chance <= MOST_BY_CHANCE and share >= min(times * chance, 0.5 * (1 + chance)) + _LEAST
 
 
 def beyond_chance(agree: int, of: int, chance: float) -> bool:

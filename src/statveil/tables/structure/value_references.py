@@ -59,18 +59,20 @@ def _names(column: Referring, key: Referring, share: float) -> bool:
         return False
     values = ours[asked]
     chance = key.repeated + _FEW / float(key.known.sum())
+    # of a part of the rows fewer meet those that they name, and numbers beside them say what chance is
+    times = 2.0 if step and share < 1 else 4.0
     some = values[:: max(len(values) // _GLANCE, 1)]
-    if not more_than_chance(2 * float(_among(some, there).mean()), chance):
+    if not more_than_chance(2 * float(_among(some, there).mean()), chance, times):
         return False
     met = float(_among(values, there).mean())
     different = np.unique(values)
     named = int(_among(different, there).sum())
-    if named < max(_NAMED, _INSIDE * share * len(different)) or not more_than_chance(met, chance):
+    if named < max(_NAMED, _INSIDE * share * len(different)) or not more_than_chance(met, chance, times):
         return False
     if step:
         chance = max(chance, *(float(_among(values + shift, there).mean()) for shift in _BESIDE))
     # rows that name the same one agree with each other, so it goes by the different values as well
-    return more_than_chance(met, chance) and beyond_chance(named, len(different), chance)
+    return more_than_chance(met, chance, times) and beyond_chance(named, len(different), chance)
 
 
 def _comparable(column: Referring, key: Referring) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], float]:
@@ -138,12 +140,15 @@ def _leads(place: Referring, gap: Referring, share: float, rng: Generator) -> bo
             continue
         # by chance: another row's step, and places beside those that are reached
         beside = (at + sign * by + off * near for off in _OFF)
-        if all(
-            more_than_chance(met, float(_close(one, there, near)[0].mean()))
-            for one in chain([at + sign * others], beside)
-        ):
+        elsewhere = chain([at + sign * others], beside)
+        if all(more_than_chance(met, _share(one, at, there, near)) for one in elsewhere):
             return True
     return False
+
+
+def _share(values: Array, own: Array, there: Array, near: float) -> float:
+    """Share of the values that are near to others, which rise, and not to their own row's."""
+    return float((_close(values, there, near)[0] & (np.abs(values - own) > 2 * near)).mean())
 
 
 def _close(values: Array, there: Array, near: float) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
