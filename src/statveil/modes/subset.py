@@ -30,6 +30,8 @@ class SubsetMode(Mode):
             "The rows are exchangeable, and what they hold says nothing about how many there are: no row number, no id "
             "that counts up, no dates of a known rate, no total, rank or share of the whole table, and no group whose "
             "size everyone knows.",
+            "No row says anything of another row: no id of another row, no balance before and after, no total, count "
+            "or best of its group, no distance or time to the next one.",
             "Nobody knows which rows the table had: who can tell that a row is missing learns the share that was left "
             "out.",
         )

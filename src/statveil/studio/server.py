@@ -45,7 +45,7 @@ __all__ = ["studio_app"]
 _LARGEST = 1 << 20
 """Bytes of a request that is no upload."""
 _TICKETS = 50  # that wait for their download
-_OF_ROWS = ("row-numbers", "timestamps", "panels", "running", "totals", "ranks")
+_OF_ROWS = ("row-numbers", "timestamps", "panels", "running", "totals", "ranks", "references")
 """Leaks of the number of rows, which is no statistic of a column."""
 _STATIC = Path(str(resources.files("statveil.studio") / "static"))
 

@@ -17,7 +17,12 @@ ROWS_CHECKED = (
     "leave no gap), rises from row to row, holds ranks or scores of ranks, shares of a total or the number of rows, "
     "adds up to a round number as weights and standardised values do, or makes groups whose size someone may know "
     "(complete panels, pairs, lines of an order, a column that says the size).",
+    "Columns together, in up to 65,536 rows: whether rows speak of other rows, by a value that another column has in "
+    "another row (keys of other rows, balances before and after), by a step to it (the time since the last one), in "
+    "pairs that are listed both ways or are all there are, by a total, an average, the largest, the smallest or the "
+    "size of a group, by one marked row or one sum in each group, or by the distance to the nearest row.",
     "The rows were put in a random order by the secret seed, and the first of them released.",
-    "Not looked at: groups that two or more columns make together, how often rows come in a day or a place, groups of "
-    "sizes that vary as if by chance, other tables.",
+    "Not looked at: what rows say of each other in other ways (keys of groups of rows, several keys in one cell, "
+    "numbers of neighbours, steps through a third column), groups that two or more columns make together, how often "
+    "rows come in a day or a place, groups of sizes that vary as if by chance, other tables.",
 )

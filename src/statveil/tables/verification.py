@@ -87,6 +87,8 @@ LEAKS = {
     "running": "A column rises from row to row, as a running total does. Its end tells how many rows there were.",
     "totals": "A column holds the number of rows, or a total or a share of the whole table.",
     "ranks": "A column holds ranks or shares of all rows, whose steps tell how many rows there were.",
+    "references": "Rows speak of other rows: by their keys, balances or distances, in pairs, or by a total of a group. "
+    "How many of those are missing tells how many rows there were.",
     "repeated": "The column was released before under another plan, and all releases together may tell the hidden "
     "statistic. The stated risk is that of this release alone.",
 }

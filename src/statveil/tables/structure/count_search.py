@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,6 +12,9 @@ import polars as pl
 from statveil.tables.blocks import Array
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_sizes import LEAST_MEAN, GroupSizes, steadier_than_chance
+from statveil.tables.structure.reference_search import REFERENCES, find_references
+from statveil.tables.structure.referring import Referring
+from statveil.tables.structure.row_sample import RowSample
 from statveil.tables.structure.total_search import Totals, made_of_ranks, odd_constant, stratum_weights
 
 __all__ = ["RowTellers", "as_numbers"]
@@ -42,12 +45,14 @@ class RowTellers:
 
     def __init__(self) -> None:
         self._columns: dict[str, _Column] = {}
+        self._sample = RowSample()
         self.rows = 0
 
     def add(self, columns: Mapping[str, pl.Series]) -> None:
         """The next rows."""
         for name, column in columns.items():
             self._columns.setdefault(name, _Column()).add(column)
+        self._sample.add(columns)
         self.rows += max((len(one) for one in columns.values()), default=0)
 
     def found(self) -> list[Finding]:
@@ -60,7 +65,19 @@ class RowTellers:
 
     def by_column(self) -> dict[str, dict[str, str]]:
         """What each column is, by the names of leaks, and the sentence on it."""
-        return {name: dict(self._of(name, seen)) for name, seen in self._columns.items()} if self.rows else {}
+        if not self.rows:
+            return {}
+        told = {name: dict(self._of(name, seen)) for name, seen in self._columns.items()}
+        for name, says in self._references({name for name, seen in told.items() if "panels" in seen}).items():
+            told[name][REFERENCES] = says
+        return told
+
+    def _references(self, panels: Collection[str] = ()) -> dict[str, str]:
+        """What rows say of other rows, beside columns that are known to tell the sizes of groups."""
+        sample = self._sample.columns
+        held = [_referring(name, column) for name, column in sample.items()]
+        kept = max((len(column) for column in sample.values()), default=0)
+        return find_references(held, share=kept / self.rows, panels=panels)
 
     def group_sizes(self) -> dict[str, Array]:
         """Sizes of the groups of each column, some of them where there are many."""
@@ -158,6 +175,16 @@ class RowTellers:
             if any(bool(np.all(np.abs(rise - part) <= slack)) for part in (steps[1:], steps[:-1])):
                 return True
         return False
+
+
+def _referring(name: str, column: pl.Series) -> Referring:
+    """A column as the search for references takes it: keys such as ``A-0017`` are texts."""
+    if column.dtype == pl.String:
+        column = pl.select(pl.when(column.str.strip_chars() != "").then(column)).to_series()
+    read = _Column()
+    numbers = read._numbers(column) if column.null_count() < len(column) else None
+    known = None if numbers is None or read.text else numbers.fill_null(np.nan).to_numpy()
+    return Referring(name, column, known, read.temporal)
 
 
 _DROP = "leave it out"
