@@ -108,7 +108,10 @@ class Affine(ColumnMap):
         start = values if self.seed is None else self._spread(values, self.seed)
         with np.errstate(over="ignore", invalid="ignore"):
             # in place where the values are ours already: fresh memory costs more than the arithmetic
-            moved = np.subtract(start, self.pivot, out=None if start is values else start)
+            if start is values:
+                moved = values - self.pivot
+            else:
+                moved = start if self.pivot == 0 else np.subtract(start, self.pivot, out=start)
             moved *= self.factor
             moved = self.quiet.within(moved)
             moved += self.target

@@ -29,6 +29,8 @@ def blurred(values: Array, seed: int, *, held: tuple[float, ...] = ()) -> Array:
         moved *= values
         moved += values
         for point in held:
+            if point == 0:  # no value changes its sign, so none crosses it, and 0 itself stays
+                continue
             crossed = (moved > point) != (values > point)
             crossed |= values == point
             if crossed.any():
