@@ -35,6 +35,8 @@ _SMOOTH = 2.0
 """Standard deviation of the bulk over the places that predict one: a narrower shape bends too much between them."""
 _FLAT = 0.2
 """Share by which the nearer half of these places may differ from the farther one, beyond chance: so does a bend."""
+_DENSE, _ENOUGH = 3.0, 20.0
+"""Rows of a place on average, below which others are averaged until they have so many."""
 _STEEP = 3.0
 """How many times as many rows one side may have as the other."""
 _PLAIN = 0.25
@@ -85,12 +87,12 @@ def skips_rather(lattice: Lattice, counts: Array, periods: tuple[int, ...]) -> b
     if bulk is None or not (surely := _near_one(*bulk)):
         return False
     dense, low = bulk
-    predicted, usable = _predictions(dense)
+    predicted, usable, error = _predictions(dense)
 
     def favoured(period: int, residue: int) -> float:
         place = np.arange((residue - low) % period, len(dense), period)
         place = place[usable[place]]
-        return _errors(float(np.sum(dense[place])), float(np.sum(predicted[place])))
+        return _errors(float(np.sum(dense[place])), float(np.sum(predicted[place]))) / error
 
     return all(surely > favoured(period, residue) for period in periods for residue in range(period))
 
@@ -129,14 +131,27 @@ def _empty_place(dense: Array) -> bool:
     return bool(np.min(chance) < _LUCK / len(chance))
 
 
-def _predictions(dense: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """How many rows every place should have by those around it, and where that can be said."""
+def _predictions(dense: Array) -> tuple[Array, NDArray[np.bool_], float]:
+    """How many rows every place should have by those around it, where that can be said, and how far that is off.
+
+    The last in standard errors of the rows of a place. Where places have few rows, those of more places are averaged,
+    and none is left out for what is seen around it: that would leave out the emptier ones.
+    """
+    level = float(np.mean(dense))
+    if level < _DENSE:
+        reach = min(max(_REACH, math.ceil(_ENOUGH / level)), len(dense) // 16)
+        weights = np.full(2 * reach + 1, 0.5 / reach)
+        weights[reach] = 0.0
+        usable = np.zeros(len(dense), dtype=np.bool_)
+        usable[reach : len(dense) - reach] = True
+        return np.convolve(dense, weights, mode="same"), usable, math.sqrt(1.0 + 0.5 / reach)
     predicted = np.convolve(dense, _PREDICTOR, mode="same")
-    predicted[:_REACH] = predicted[len(dense) - _REACH :] = 0.0
     near, far, left, right = (np.convolve(dense, weights, mode="same") for weights in _PARTS)
     bend = np.abs(near - far) - _FLAT * np.maximum(near, far)
-    flat = bend <= 2.0 * np.sqrt(np.maximum(near, far) * 2 / _REACH)
-    return predicted, (predicted > 0) & flat & (np.maximum(left, right) <= _STEEP * np.minimum(left, right))
+    usable = (predicted > 0) & (bend <= 2.0 * np.sqrt(np.maximum(near, far) * 2 / _REACH))
+    usable &= (np.maximum(left, right) <= _STEEP * np.minimum(left, right)) & (near + far >= _DENSE)
+    usable[:_REACH] = usable[len(dense) - _REACH :] = False
+    return predicted, usable, _ERROR
 
 
 def _near_one(dense: Array, low: int, taken: Whole | None = None) -> float:
@@ -152,7 +167,7 @@ def _near_one(dense: Array, low: int, taken: Whole | None = None) -> float:
     # half a place at the far end: factors nearer to each other leave the same places out
     apart = max(0.5 / far, 2 * math.log(_FARTHEST / least) / _MOST_FACTORS)
     off_by = np.exp(np.arange(math.log(least), math.log(_FARTHEST), apart))
-    predicted, usable = _predictions(dense)
+    predicted, usable, error = _predictions(dense)
     if taken is not None:
         usable[taken] = False
     best = 0.0
@@ -162,7 +177,7 @@ def _near_one(dense: Array, low: int, taken: Whole | None = None) -> float:
             place = place[usable[place]]
             expected, seen = float(np.sum(predicted[place])), float(np.sum(dense[place]))
             if (seen < expected) == (factor > 1.0) and abs(seen - expected) >= _PLAIN * expected:
-                best = max(best, _errors(seen, expected))
+                best = max(best, _errors(seen, expected) / error)
     return best if best >= -float(ndtri(_LUCK / (2 * len(off_by)))) else 0.0
 
 
@@ -178,8 +193,8 @@ def _uneven_places(factor: float, low: int, high: int) -> Whole:
 
 
 def _errors(seen: float, expected: float) -> float:
-    """How far a number of rows is from what was expected, in standard errors (by the deviance, as rows may be few)."""
+    """How far a number of rows is from what was expected, in its standard errors (by the deviance: rows may be few)."""
     if expected <= 0:
         return 0.0
     deviance = 2 * ((seen * math.log(seen / expected) if seen > 0 else 0.0) - (seen - expected))
-    return math.sqrt(max(deviance, 0.0)) / _ERROR
+    return math.sqrt(max(deviance, 0.0))
