@@ -62,6 +62,8 @@ _DIGITS_OF = 2**16  # rows of which each digit is looked at
 _FEWEST_DIGITS, _MOST_DIGITS = 3, 16
 _DIGITS_ALONE = r"^\d[\d .\-/]*$"
 _DIVISORS = (2, 3, 7, 9, 11, 13)
+_PARTS = (" word)", " from the end)", *(f" (rest by {divisor})" for divisor in _DIVISORS))
+"""How the names of parts of a column end, which are not named beside the column itself."""
 
 
 class Others:
@@ -99,7 +101,7 @@ class Others:
         level = _LEVEL / max(len(self._columns), 1)
         found = [self._one(name, *kept, level, least, equal) for name, kept in self._columns.items()]
         told = {one.name: one for one in found if one.share or one.equal}
-        return [one for name, one in told.items() if not (name.endswith(" word)") and name.rpartition(" (")[0] in told)]
+        return [one for name, one in told.items() if not (name.endswith(_PARTS) and name.rpartition(" (")[0] in told)]
 
     def _one(self, name: str, groups: _Kept, single: _Kept, level: float, least: float, equal: float | None) -> Told:
         samples = [groups.rows()] if groups.whole and single.whole else [groups.rows(), single.rows()]
