@@ -24,6 +24,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+import statveil as sv
 from statveil.errors import ColumnError, FileError, StatveilError
 from statveil.tables.blocks import BLOCK
 from statveil.tables.changes import Changes
@@ -962,3 +963,41 @@ def test_full_disk(tmp_path):
     lines = done.stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["t.arrow", "t.csv", "t.csv.gz", "t.parquet", "t.xlsx"]
     assert all("cannot write" in line and "File too large" in line for line in lines), lines
+
+
+def times(unit, *years):
+    return pa.array([dt.datetime(year, 1, 1) for year in years], pa.timestamp(unit))
+
+
+@pytest.mark.parametrize("inside", ["column", "list", "record"])
+def test_times_that_the_engine_would_cut_off_are_refused(tmp_path, inside):
+    """A valid_to of 9999 in a file of Spark's: it became 2262, and so did 1500, without a word."""
+    dates = times("us", 2020, 9999, 1500, *range(1_901, 1_998))
+    if inside == "list":
+        dates = pa.ListArray.from_arrays(list(range(101)), dates)
+    elif inside == "record":
+        dates = pa.StructArray.from_arrays([dates], names=["until"])
+    values = np.random.default_rng(1).normal(100, 15, 100)
+    source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    table = pa.table({"x": values, "dates": dates})
+    pq.write_table(table, source, use_deprecated_int96_timestamps=True, store_schema=False)
+    plan = sv.plan(sv.Problem(secret=sv.Mean(), prior=(50, 150), tolerance=2), max_risk=0.2)
+    with pytest.raises(FileError, match=r"'dates' holds times .* microseconds"):
+        sv.release_file(plan, source, target, column="x")
+    assert {path.name for path in tmp_path.iterdir()} == {"in.parquet"}
+
+
+@pytest.mark.parametrize("stored", ["INT96", "nanoseconds", "microseconds"])
+def test_other_times_are_kept(tmp_path, stored):
+    dates = times("us" if stored == "microseconds" else "ns", *range(1_901, 2_001))
+    values = np.random.default_rng(1).normal(100, 15, 100)
+    source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    pq.write_table(
+        pa.table({"x": values, "dates": dates}),
+        source,
+        use_deprecated_int96_timestamps=stored == "INT96",
+        store_schema=False,
+    )
+    plan = sv.plan(sv.Problem(secret=sv.Mean(), prior=(50, 150), tolerance=2), max_risk=0.2)
+    sv.release_file(plan, source, target, column="x")
+    assert pl.read_parquet(target)["dates"].dt.year().to_list() == [*range(1_901, 2_001)]

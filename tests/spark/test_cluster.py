@@ -63,8 +63,66 @@ session.stop()
 """
 
 
-@pytest.mark.slow
-def test_a_cluster_releases_the_same_rows_though_an_executor_is_lost():
+FILES = """
+import os, signal, sys, tempfile, time, warnings
+from pathlib import Path
+warnings.simplefilter("ignore")
+import numpy as np
+import polars as pl
+from pyspark.sql import SparkSession
+from statveil.tables import looking_later
+from statveil.tables.blocks import BLOCK
+from statveil.tables.release_file import release_file
+from statveil.tables.spark import spans, spark_parquet, workers
+from statveil.tables.spark.spark_file import open_spark
+from tests.plans import BY_MODE, column_for
+
+folder, rng = Path(tempfile.mkdtemp()), np.random.default_rng(3)
+(folder / "log").mkdir()
+session = (
+    SparkSession.builder.master("local-cluster[2,1,1024]")
+    .config("spark.ui.enabled", "false")
+    .config("spark.executor.memory", "1g")
+    .config("spark.eventLog.enabled", "true")
+    .config("spark.eventLog.dir", (folder / "log").as_uri())
+    .config("spark.eventLog.compress", "false")
+    .getOrCreate()
+)
+session.sparkContext.setLogLevel("OFF")
+looking_later.SHORT, spans._LEAST_BYTES = 50_000, 1
+mark, real = str(folder / "mark"), workers.write_span
+
+
+def lost(work, task):
+    done = real(work, task)
+    try:
+        os.remove(mark)  # one attempt alone is lost, when all of its file is there
+    except FileNotFoundError:
+        return done
+    daemon = os.getppid()
+    os.kill(int(Path(f"/proc/{daemon}/stat").read_text().rsplit(")", 1)[1].split()[1]), signal.SIGKILL)
+    time.sleep(60)
+
+
+spark_parquet.write_span = lost
+rows = 3 * BLOCK + 3_000
+table = pl.DataFrame({"x": column_for("shift", rng, rows), "w": rng.random(rows)})
+table.write_parquet(folder / "in.parquet", row_group_size=10_000)
+Path(mark).touch()
+found = release_file(BY_MODE["shift"], folder / "in.parquet", folder / "out", column="x", seed=7, opened=open_spark)
+assert not os.path.exists(mark), "an executor was lost"
+wanted = release_file(BY_MODE["shift"], folder / "in.parquet", folder / "one.parquet", column="x", seed=7)
+written = pl.concat([pl.read_parquet(one) for one in sorted((folder / "out").iterdir())])
+print(written.equals(pl.read_parquet(folder / "one.parquet")), found.record == wanted.record, flush=True)
+print(sorted(one.name for one in folder.iterdir() if one.name not in ("log", "one.parquet", "one.parquet.card.json")))
+session.stop()
+log = "".join(one.read_text() for one in (folder / "log").rglob("*") if one.is_file())
+private = [repr(value) for value in wanted.record["coefficients"].values() if isinstance(value, float) and value % 1]
+print("SparkListenerTaskEnd" in log, bool(private), any(value in log for value in private), flush=True)
+"""
+
+
+def run(script):
     found = importlib.util.find_spec("pyspark")
     if found is None or found.origin is None:
         missing("needs pyspark (pip install 'statveil[spark]')")
@@ -78,5 +136,17 @@ def test_a_cluster_releases_the_same_rows_though_an_executor_is_lost():
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYTHONPATH": os.pathsep.join([str(root), str(root / "src")]),
     }
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=environment, check=False)
-    assert done.stdout.splitlines() == ["unit True", "rank True", "category True"], done.stderr[-3_000:]
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False)
+    return done.stdout.splitlines(), done.stderr[-3_000:]
+
+
+@pytest.mark.slow
+def test_a_cluster_releases_the_same_rows_though_an_executor_is_lost():
+    said, why = run(SCRIPT)
+    assert said == ["unit True", "rank True", "category True"], why
+
+
+@pytest.mark.slow
+def test_files_are_written_whole_though_an_executor_is_lost_and_nothing_private_is_logged():
+    said, why = run(FILES)
+    assert said == ["True True", "['in.parquet', 'out', 'out.card.json']", "True True False"], why

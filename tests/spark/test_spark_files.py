@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import statveil as sv
-from statveil.tables.spark import session, spark_file
+from statveil.tables.spark import session, spark_file, spark_parquet
 from statveil.tables.spark.failures import quiet
 from tests.plans import BY_MODE, column_for
 
@@ -85,7 +85,8 @@ def test_what_is_there_is_kept(spark, cli, place):
 
 
 @pytest.mark.parametrize("lost", ["a refusal", "an executor"])
-def test_a_failure_while_it_is_written_leaves_nothing(spark, cli, place, monkeypatch, lost):
+@pytest.mark.parametrize("source", ["in.csv", "in.parquet"])
+def test_a_failure_while_it_is_written_leaves_nothing(spark, cli, place, monkeypatch, source, lost):
     real = spark_file.SparkFrame.released
     why = {"a refusal": "spoiled", "an executor": "ExecutorLostFailure"}[lost]
 
@@ -97,8 +98,12 @@ def test_a_failure_while_it_is_written_leaves_nothing(spark, cli, place, monkeyp
         with quiet():
             return real(self, changes, shuffle=shuffle).mapInArrow(fail, "x bigint, w double")
 
+    def fail_there(work, task):
+        raise RuntimeError(why)
+
     monkeypatch.setattr(spark_file.SparkFrame, "released", failing)
-    code, _, err = release(cli, place, "in.parquet", "out")
+    monkeypatch.setattr(spark_parquet, "write_span", fail_there)
+    code, _, err = release(cli, place, source, "out")
     assert code == 2
     assert err.count("\n") == 1
     assert "Traceback" not in err

@@ -417,7 +417,7 @@ def test_files_never_have_a_name_and_go_with_the_map(tmp_path, monkeypatch):
     with pytest.raises(ColumnError, match="not finite"):
         in_files(blocks, quantile=lambda levels: np.where(levels > 0.9, math.inf, levels), seed=SEED)
     assert not list(tmp_path.iterdir())
-    monkeypatch.setattr(rank_file.shutil, "disk_usage", lambda folder: mock.Mock(free=500 * 32 - 1))
+    monkeypatch.setattr(rank_file.shutil, "disk_usage", lambda folder: mock.Mock(free=500 * 17 - 1))
     with pytest.raises(FileError, match="TMPDIR"):
         in_files(blocks, quantile=quantile, seed=SEED)
     assert not list(tmp_path.iterdir())

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import statveil as sv
 from statveil.tables import quantile as quantile_module
-from statveil.tables.blocks import BLOCK, blocks_of, in_blocks
+from statveil.tables.blocks import BLOCK, Spread, blocks_of, in_blocks
 from statveil.tables.measure import measure
 
 finite = st.floats(-1e12, 1e12, allow_subnormal=False)
@@ -105,3 +105,36 @@ def test_a_spread_far_from_zero_does_not_cancel():
 def test_values_too_large_to_square_are_refused():
     with pytest.raises(sv.ColumnError, match="too large"):
         measure(blocks_of(np.array([1e200, -1e200, 3.0])))
+
+
+@pytest.mark.parametrize("collect", [50, 2**21])
+@pytest.mark.parametrize("kind", ["normal", "few values", "one value", "last of its prefix"])
+def test_quantiles_of_a_column_that_lies_in_parts(monkeypatch, collect, kind):
+    rng = np.random.default_rng(4)
+    rows = 3 * BLOCK + 11
+    values = {
+        "normal": rng.normal(0, 3, rows),
+        "few values": rng.integers(-2, 3, rows).astype(np.float64),
+        "one value": np.full(rows, 2.5),
+        "last of its prefix": np.where(np.arange(rows) < rows // 2, 1.0, 1e9),
+    }[kind]
+    values[5] = np.nan
+    monkeypatch.setattr(quantile_module, "_COLLECT", collect)
+    asked = []
+
+    def by_parts(do):
+        asked.append(do)
+        blocks = list(enumerate(blocks_of(values)()))
+        return [do(iter(blocks[:1])), do(iter(blocks[1:3])), do(iter(blocks[3:])), do(iter(()))]
+
+    tally = quantile_module.Tally()
+    finite = values[np.isfinite(values)]
+    tally.add(finite)
+
+    def never():
+        raise AssertionError("the parts are read where they lie")
+
+    for alpha in (0.0, 0.05, 0.5, 0.9, 1.0):
+        found = quantile_module.linear_quantile(Spread(never, by_parts), alpha, len(finite), tally)
+        assert found == np.quantile(finite, alpha)
+    assert asked

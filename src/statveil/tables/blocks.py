@@ -10,7 +10,18 @@ import numpy as np
 
 from statveil.numeric import Array
 
-__all__ = ["BLOCK", "Array", "Blocks", "all_finite", "blocks_of", "finite_rows", "in_blocks"]
+__all__ = [
+    "BLOCK",
+    "Array",
+    "Blocks",
+    "Part",
+    "Spread",
+    "all_finite",
+    "blocks_of",
+    "by_parts",
+    "finite_rows",
+    "in_blocks",
+]
 
 BLOCK = 65_536
 """Rows of every block but the last. Seeded maps draw per block, so this number is part of what a seed means."""
@@ -20,6 +31,9 @@ Blocks = Callable[[], Iterator[Array]]
 """Starts a new pass over the column. A row that is not finite (missing, NaN, infinite) is never touched by a map."""
 
 Tag = TypeVar("Tag")
+Found = TypeVar("Found")
+Part = Iterable[tuple[int, Array]]
+"""Some whole blocks of a column that follow each other, with their numbers."""
 Chunk = TypeVar("Chunk", bound=Any)  # anything with a length and slices: an array, a frame
 
 
@@ -41,6 +55,33 @@ def in_blocks(chunks: Iterable[tuple[Tag, Chunk]]) -> Iterator[list[tuple[Tag, C
             size += len(chunk) - start
     if size:
         yield held
+
+
+class Spread:
+    """A column whose blocks lie in several places: each pass reads it here, or a function is handed to where they are.
+
+    Parameters
+    ----------
+    read : function
+        Starts a pass that reads all blocks here.
+    by_parts : function
+        As :func:`by_parts`.
+    """
+
+    def __init__(self, read: Blocks, by_parts: Callable[[Callable[[Part], Any]], list[Any]]) -> None:
+        self._read, self.by_parts = read, by_parts
+
+    def __call__(self) -> Iterator[Array]:
+        return self._read()
+
+
+def by_parts(blocks: Blocks, do: Callable[[Part], Found]) -> list[Found]:
+    """What a function makes of each part of the column, in row order; one part where all of it lies in one place.
+
+    >>> by_parts(blocks_of(np.arange(3.0)), lambda part: [(index, block.sum()) for index, block in part])
+    [[(0, np.float64(3.0))]]
+    """
+    return blocks.by_parts(do) if isinstance(blocks, Spread) else [do(enumerate(blocks()))]
 
 
 def all_finite(values: Array) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import sys
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from statveil.tables.blocks import Array, Blocks
+from statveil.tables.blocks import Array, Blocks, Part, by_parts
 
 __all__ = ["Tally", "linear_quantile", "sortable"]
 
@@ -62,8 +63,12 @@ class Tally:
         first = rank - self._smaller()
         if self._guess is None or first < 0 or first + 1 >= self._size:
             return None
-        low, high = np.sort(sortable(np.concatenate(self._held)))[first : first + 2].tolist()
-        return _value(low), _value(high)
+        held = np.concatenate(self._held)
+        # two places of a million need no order of all; equal zeros of two signs do, as their keys tell them apart
+        low, high = np.partition(held, (first, first + 1))[first : first + 2].tolist()
+        if low == 0.0 or high == 0.0:
+            low, high = map(_value, np.sort(sortable(held))[first : first + 2].tolist())
+        return low, high
 
     def _smaller(self) -> int:
         """How many values are smaller than all that are held."""
@@ -132,6 +137,15 @@ class Tally:
         else:
             self.counts[0xFFFF - most : 0x10000 - least] += raw[::-1]
 
+    def told(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Which digits were met, and how often: as a rule few."""
+        met = np.flatnonzero(self.counts)
+        return met, self.counts[met]
+
+    def take(self, told: tuple[NDArray[np.int64], NDArray[np.int64]]) -> None:
+        """Take in what another one has counted."""
+        self.counts[told[0]] += told[1]
+
     def narrowed(self, rank: int) -> tuple[Tally, int, int]:
         """The tally one digit deeper that holds the value of this rank, the rank inside it, and its size."""
         below = np.cumsum(self.counts)
@@ -164,25 +178,43 @@ def _neighbours(blocks: Blocks, rank: int, tally: Tally) -> tuple[float, float |
         return held
     tally, rank, size = tally.narrowed(rank)
     while size > _COLLECT and tally.known < 64:
-        for block in blocks():
-            tally.add(block[np.isfinite(block)])
+        for counts in by_parts(blocks, partial(_counted, tally.prefix, tally.known)):
+            tally.take(counts)
         tally, rank, size = tally.narrowed(rank)
-    kept: list[Keys] = []
-    above: int | None = None  # the least key beyond the prefix, needed where the value is the last one inside
-    for block in blocks():
-        values = block[np.isfinite(block)]
-        if size <= _COLLECT:
-            kept.append(tally.inside(values))
-        if rank + 1 >= size:
-            keys = sortable(values)
-            over = keys[keys >> np.uint64(64 - tally.known) > np.uint64(tally.prefix)]
-            above = min(int(over.min()), above or 2**64) if len(over) else above
+    found = by_parts(blocks, partial(_collected, tally.prefix, tally.known, size <= _COLLECT, rank + 1 >= size))
+    kept = [keys for keys, _ in found]
+    above = min((key for _, key in found if key is not None), default=None)
     if size > _COLLECT:  # all bits are known: one value many times over
         inside = [tally.prefix, tally.prefix] if rank + 1 < size else [tally.prefix]
     else:
         inside = np.sort(np.concatenate(kept))[rank : rank + 2].tolist()
     following = inside[1] if len(inside) > 1 else above
     return _value(inside[0]), None if following is None else _value(following)
+
+
+def _counted(prefix: int, known: int, part: Part) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The digits below a prefix in a part of the column."""
+    tally = Tally(prefix, known)
+    for _, block in part:
+        tally.add(block[np.isfinite(block)])
+    return tally.told()
+
+
+def _collected(prefix: int, known: int, inside: bool, beyond: bool, part: Part) -> tuple[Keys, int | None]:
+    """The keys with a prefix in a part of the column, and the least one beyond it, each if it is asked for.
+
+    The latter is needed where the value that is looked for is the last one inside.
+    """
+    tally, kept, above = Tally(prefix, known), [np.zeros(0, dtype=np.uint64)], None
+    for _, block in part:
+        values = block[np.isfinite(block)]
+        if inside:
+            kept.append(tally.inside(values))
+        if beyond:
+            keys = sortable(values)
+            over = keys[keys >> np.uint64(64 - known) > np.uint64(prefix)]
+            above = min(int(over.min()), 2**64 if above is None else above) if len(over) else above
+    return np.concatenate(kept), above
 
 
 def _value(key: int) -> float:

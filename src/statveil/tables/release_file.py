@@ -223,7 +223,7 @@ def _to_file(
             keep = None if private is None else held.enter_context(_kept(private))
             _check_target(out, as_folder, overwrite)
             task.check(table)
-            outlet = _FileOutlet(folder, out, opened=opened, replace=overwrite)
+            outlet = _FileOutlet(folder, out, opened=opened, replace=overwrite, hash_of=table.hash_of)
             return _release(
                 task, table, outlet, private=private, keep=keep, before=before, books=books, progress=progress
             )
@@ -257,8 +257,10 @@ class Outlet(Protocol):
 class _FileOutlet:
     """A file or folder that is made ready in its work folder."""
 
-    def __init__(self, folder: Path, out: Path, *, opened: Opened, replace: bool) -> None:
-        self._folder, self._opened, self._replace = folder, opened, replace
+    def __init__(
+        self, folder: Path, out: Path, *, opened: Opened, replace: bool, hash_of: Callable[[Path], str]
+    ) -> None:
+        self._folder, self._opened, self._replace, self._hash_of = folder, opened, replace, hash_of
         self.target = self.named = out
         self.fresh = table_in(folder, out)
 
@@ -266,7 +268,7 @@ class _FileOutlet:
         self, changes: Changes, check: Callable[[Callable[[], TableFile]], None], progress: Progress | None
     ) -> str:
         with ThreadPoolExecutor(1) as beside:  # one core hashes while the others read the table back
-            digest = beside.submit(hash_file, self.fresh)
+            digest = beside.submit(self._hash_of, self.fresh)
             check(lambda: self._opened(self.fresh))
         return digest.result()
 

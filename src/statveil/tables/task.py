@@ -15,7 +15,7 @@ from statveil.tables.card import make_card
 from statveil.tables.changes import Changes, Labels
 from statveil.tables.files.table_file import Watch
 from statveil.tables.groups import label_columns, read_groups
-from statveil.tables.looking_later import looks_later
+from statveil.tables.looking_later import Watching, looks_later
 from statveil.tables.preparing import prepare
 from statveil.tables.record import Lent, hash_column, lent_by, make_record
 from statveil.tables.source import Progress, Source
@@ -160,7 +160,7 @@ class OneColumn(Task):
             accepted={str(self.column): prepared.accepted},
             shuffle=prepared.seed if self.shuffle else None,
             notes=(*(() if lent is None else lent.notes), *prepared.warnings),
-            watch=None if later is None else lambda rows, others: later.add(rows[name], others),
+            watch=None if later is None else Watching(name=name, later=later),
             refuse=None if later is None else later.refuse,
         )
 

@@ -11,15 +11,17 @@ import numpy as np
 from statveil.errors import StatveilError, shortened
 from statveil.made_plan import Plan
 from statveil.tables.blocks import Array, Blocks
-from statveil.tables.estimate import estimate, measured_for, own_statistic, shares_of
+from statveil.tables.estimate import estimate, levels_of, measured_for, own_statistic, shares_of
 from statveil.tables.groups import GroupRows, read_groups
+from statveil.tables.looking import Look
 from statveil.tables.maps.rank import model_values
 from statveil.tables.preparing import column_labels, count_categories, rows_said, valid_digits
 from statveil.tables.resolution import grain_of, slack_of
 from statveil.tables.rounding_digits import rounded
 from statveil.tables.source import Source
 from statveil.tables.stacked import Stacked, stacked
-from statveil.tables.verification import Verifier, precision
+from statveil.tables.structure.sampler import SampledUntil
+from statveil.tables.verification import Verifier, holds_long, precision
 
 __all__ = ["Check", "content_checks"]
 
@@ -64,11 +66,15 @@ def content_checks(table: Source, plan: Plan, card: dict[str, Any], groups: Grou
         gap = abs(float(again.secret) - float(plan.problem.secret_of(params)))
         yield _released(gap <= 1 / max(int(counts.sum()), 1))
         return
-    verifier = Verifier(plan, bits=found.bits)
+    verifier = Verifier(plan, bits=found.bits, sampler=SampledUntil(holds_long))
     if isinstance(table, Stacked):
         groups = table.halves
     groups = read_groups(table, plan.problem, name) if groups is None else groups
-    measured = measured_for(plan.problem, blocks, verifier.watch, groups)
+    look = Look(verifier, plan.problem.secret.counted(plan.problem.family), levels_of(plan.problem))
+    if groups is None and table.look(name, look, None):
+        measured = look.measured(look.spread(blocks))
+    else:
+        measured = measured_for(plan.problem, blocks, verifier.watch, groups)
     try:
         verifier.check_declared(column)
         yield Check(name="structure", ok=True, says="The column has the declared structure.")

@@ -24,9 +24,10 @@ from statveil.tables.series import ColumnType, column_type
 from statveil.tables.shuffling import First, Keys, first_of, keys_of, shuffled_frames
 from statveil.tables.source import CATEGORIES, Progress, Rows
 
-__all__ = ["ColumnarFile", "ColumnarParts"]
+__all__ = ["FILE", "ColumnarFile", "ColumnarParts"]
 
-_FILE = "the files of the folder"
+FILE = "the files of the folder"
+"""What the number of a row's file is called among the other columns, where there are several files."""
 
 
 class ColumnarParts(WatchedFile):
@@ -34,6 +35,9 @@ class ColumnarParts(WatchedFile):
 
     Blocks are those of the concatenation: a block may begin in one file and end in the next.
     """
+
+    first_block: int = 0
+    """The number of the block that it begins with: a part of a longer table has those of that table."""
 
     @abstractmethod
     def _parts(self) -> Sequence[ColumnarFile]:
@@ -71,7 +75,7 @@ class ColumnarParts(WatchedFile):
     ) -> tuple[Rows, Mapping[str, pl.Series]]:
         others = {one.name: one for one in batch.get_columns() if one.name not in columns}
         if len(self._parts()) > 1:  # which file a row lies in is known as well
-            others[_FILE] = pl.Series(np.full(len(batch), part))
+            others[FILE] = pl.Series(np.full(len(batch), part))
         return _rows(batch, columns), others
 
     def beside_some(
@@ -99,7 +103,7 @@ class ColumnarParts(WatchedFile):
                 yield part, batch
 
         def released() -> Generator[tuple[int, pl.DataFrame, Keys | None], None, None]:
-            for index, pieces in enumerate(map(_merged, in_blocks(batches()))):
+            for index, pieces in enumerate(map(_merged, in_blocks(batches())), self.first_block):
                 fresh = fresh_columns([_Columns(batch) for _, batch in pieces], changes, index)
                 rows = sum(len(batch) for _, batch in pieces)
                 keys = None if shuffle is None else keys_of(shuffle, index, rows)

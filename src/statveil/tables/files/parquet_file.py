@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import ClassVar
 
 import polars as pl
 
+from statveil.errors import FileError
 from statveil.tables.files.columnar import ColumnarFile
+from statveil.tables.files.leaf_types import leaf_types
 
 __all__ = ["ParquetFile"]
+
+_LAST = 2**63 - 1
+"""Billionths of a second since 1970: what the engine reads where a time does not fit into so many."""
 
 
 class ParquetFile(ColumnarFile):
@@ -22,7 +28,34 @@ class ParquetFile(ColumnarFile):
         # no patterns in file names, no columns made up from folder names such as "year=2024"
         return pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
 
+    def _read(self, columns: Collection[str] | None) -> Iterator[pl.DataFrame]:
+        fine = [name for name, dtype in self.schema.items() if _has_billionths(dtype)]
+        for batch in super()._read(columns):
+            for name in fine:
+                if name in batch.columns and _cut_off(batch.get_column(name)):
+                    raise FileError(
+                        f"cannot read {self.path}: column {name!r} holds times before 1677 or after 2262 (such as "
+                        "9999-12-31) as INT96, which would all become one time. Write it with microseconds; in Spark: "
+                        "spark.sql.parquet.outputTimestampType=TIMESTAMP_MICROS."
+                    )
+            yield batch
+
     def _sink(self, frame: pl.LazyFrame, target: Path) -> None:
         # Zstandard at its quickest: LZ4 would take a sixth to a third of the time of a copy less, but files of random
         # numbers are 11 to 27 % larger then, which everyone pays for who gets one, and older readers lack it
         frame.sink_parquet(target, compression_level=1)
+
+
+def _has_billionths(dtype: pl.DataType) -> bool:
+    return any(isinstance(one, pl.Datetime) and one.time_unit == "ns" for one in leaf_types(dtype))
+
+
+def _cut_off(values: pl.Series) -> bool:
+    """Whether a time is the last that nanoseconds can say: the engine reads all that lie outside as that one."""
+    if isinstance(values.dtype, pl.List | pl.Array):
+        return _cut_off(values.explode())
+    if isinstance(values.dtype, pl.Struct):
+        return any(_cut_off(values.struct.field(field.name)) for field in values.dtype.fields)
+    if not _has_billionths(values.dtype):
+        return False
+    return values.to_physical().max() == _LAST

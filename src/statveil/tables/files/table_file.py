@@ -59,7 +59,11 @@ class TableFile(Source):
 
     def hashed(self) -> str:
         """Hash of what was read, by which a record knows its table."""
-        return hash_file(self.path)
+        return self.hash_of(self.path)
+
+    def hash_of(self, path: Path) -> str:
+        """Hash of this table, or of one that was written from it."""
+        return hash_file(path)
 
     @abstractmethod
     def write(

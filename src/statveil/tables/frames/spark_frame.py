@@ -107,7 +107,7 @@ class SparkFrame(Frame):
         from statveil.tables.spark.looking import Looked, look_there, partitions_stay
         from statveil.tables.spark.passes import counted
 
-        if not partitions_stay(self.native):
+        if look.levels or not partitions_stay(self.native):  # a quantile needs more passes, which are past the driver
             return False
         if self.rows is not None and self.rows <= BLOCK:
             return False

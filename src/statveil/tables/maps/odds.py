@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from statveil.errors import ColumnError
-from statveil.tables.blocks import Array, Blocks
+from statveil.tables.blocks import Array, Blocks, Part, by_parts
 from statveil.tables.maps.affine import Quiet
 from statveil.tables.maps.blur import blurred
 from statveil.tables.maps.build import Job
@@ -83,16 +84,10 @@ def _ratio(blocks: Blocks, low: float, high: float, target: float) -> float:
     """The ratio that moves the column's mean to the target."""
 
     def mean_of(log_ratio: float) -> tuple[float, float]:
-        sums: list[float] = []
-        slopes: list[float] = []
-        rows, ratio = 0, math.exp(log_ratio)
-        for block in blocks():
-            share = np.clip((block[np.isfinite(block)] - low) / (high - low), 0.0, 1.0)
-            moved = moved_odds(share, ratio)
-            sums.append(float(moved.sum()))
-            slopes.append(float((moved * (1 - moved)).sum()))
-            rows += len(share)
-        return math.fsum(sums) / rows, math.fsum(slopes) / rows
+        found = by_parts(blocks, partial(_added_up, low, high, math.exp(log_ratio)))
+        rows = sum(rows for *_, rows in found)
+        sums = math.fsum(one for sums, _, _ in found for one in sums)
+        return sums / rows, math.fsum(one for _, slopes, _ in found for one in slopes) / rows
 
     wanted = (target - low) / (high - low)
     found = solved(mean_of, wanted)
@@ -102,6 +97,20 @@ def _ratio(blocks: Blocks, low: float, high: float, target: float) -> float:
             "release the share of rows at a bound by itself."
         )
     return math.exp(found)
+
+
+def _added_up(low: float, high: float, ratio: float, part: Part) -> tuple[list[float], list[float], int]:
+    """Of a part of the column: sums of the moved shares and of their slopes, block by block, and its rows."""
+    sums: list[float] = []
+    slopes: list[float] = []
+    rows = 0
+    for _, block in part:
+        share = np.clip((block[np.isfinite(block)] - low) / (high - low), 0.0, 1.0)
+        moved = moved_odds(share, ratio)
+        sums.append(float(moved.sum()))
+        slopes.append(float((moved * (1 - moved)).sum()))
+        rows += len(share)
+    return sums, slopes, rows
 
 
 def prepare(job: Job) -> Odds:

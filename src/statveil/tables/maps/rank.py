@@ -10,10 +10,12 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import partial
+from typing import IO, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,7 @@ from numpy.typing import NDArray
 from statveil.errors import ColumnError, FileError, cannot
 from statveil.made_plan import Plan
 from statveil.problem.structure import Structure
+from statveil.tables.ahead import worked_ahead
 from statveil.tables.blocks import BLOCK, Array, Blocks
 from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap, stream
@@ -33,10 +36,10 @@ Places = NDArray[np.int64]
 Released = Callable[[int, int], Array]
 
 _KEYS, _SAMPLE = 0x20, 0x21  # purposes of the random streams
-_RUN = 2**21  # rows of one run, about: what is sorted in memory at a time
+_RUN = 2**20  # rows of one run, about: what is sorted in memory at a time, twice
 _RUNS = 256  # at most, so that a run's number is one byte and the open files stay few
 _SAMPLED = 64  # rows of a full block that decide where the runs are cut
-_RECORD = np.dtype([("row", np.int64), ("value", np.float64), ("key", np.uint64)])
+_RECORD = np.dtype([("value", np.float64), ("key", np.uint64)])
 
 
 def _random_keys(seed: int, index: int, finite: NDArray[np.bool_]) -> Keys:
@@ -117,38 +120,58 @@ def _sorted_in_memory(blocks: Blocks, *, rows: int, seed: int, released: Release
 
 
 def _sorted_in_files(blocks: Blocks, *, rows: int, cuts: _Cuts, seed: int, released: Released) -> Array:
+    """The same by way of files, each of which is only read and written from its beginning to its end."""
     runs = len(cuts.values) + 1
     with ExitStack() as opened:
         files = [opened.enter_context(tempfile.TemporaryFile()) for _ in range(runs)]
-        start = 0
-        for index, block in enumerate(blocks()):
-            finite = np.isfinite(block)
-            values, keys = block[finite], _random_keys(seed, index, finite)
-            run = cuts.runs_of(values, keys)
-            records = np.empty(len(values), dtype=_RECORD)
-            records["row"] = np.arange(start, start + len(values))
-            records["value"], records["key"] = values, keys
-            records = records[np.argsort(run, kind="stable")]  # stable: the rows of a run stay in the column's order
-            stops = np.cumsum(np.bincount(run, minlength=runs))
-            for file, cut in zip(files, np.split(records, stops[:-1]), strict=True):
-                file.write(cut.tobytes())
-            start += len(values)
-        if start != rows:
+        of_row = opened.enter_context(tempfile.TemporaryFile())
+        stored = np.zeros(runs, dtype=np.int64)
+        cut = partial(_cut, cuts=cuts, seed=seed)
+        for run, records in worked_ahead(cut, enumerate(blocks())):
+            of_row.write(run.data)
+            sizes = np.bincount(run, minlength=runs)
+            for file, part in zip(files, np.split(records, np.cumsum(sizes)[:-1]), strict=True):
+                file.write(part.data)
+            stored += sizes
+        if stored.sum() != rows:
             raise _changed()
-        result = _mapped(rows)
-        below = 0
-        for file in files:
+
+        def ranked(item: tuple[IO[bytes], int, int]) -> None:
+            """One run's records replaced by the values of their ranks, in the order of the rows."""
+            file, below, size = item
             file.seek(0)
-            records = np.fromfile(file, dtype=_RECORD)
-            file.close()  # which frees its room
+            records = np.fromfile(file, dtype=_RECORD, count=size)
             order = _ordered(np.ascontiguousarray(records["value"]), np.ascontiguousarray(records["key"]))
-            row = np.ascontiguousarray(records["row"])
             del records
-            part = np.empty(len(row))
-            part[order] = released(below, len(row))
-            result[row] = part  # the rows of a run go up, so this walks through the file once
-            below += len(row)
+            values = np.empty(size)
+            values[order] = released(below, size)
+            file.seek(0)
+            file.truncate()  # frees its room
+            file.write(values.data)
+            file.seek(0)
+
+        below = np.cumsum(stored) - stored
+        deque(worked_ahead(ranked, zip(files, below.tolist(), stored.tolist(), strict=True)), maxlen=0)
+        result = _mapped(rows)
+        of_row.seek(0)
+        for start in range(0, rows, BLOCK):  # every run's next values go to its next rows
+            run = np.fromfile(of_row, dtype=np.uint8, count=min(BLOCK, rows - start))
+            sizes = np.bincount(run, minlength=runs).tolist()
+            values = [np.fromfile(file, dtype=np.float64, count=size) for file, size in zip(files, sizes, strict=True)]
+            result[start : start + len(run)][np.argsort(run, kind="stable")] = np.concatenate(values)
     return result
+
+
+def _cut(item: tuple[int, Array], *, cuts: _Cuts, seed: int) -> tuple[NDArray[np.uint8], NDArray[np.void]]:
+    """The run of every finite row of a block, and the rows run by run, in the column's order within each."""
+    index, block = item
+    finite = np.isfinite(block)
+    values, keys = block[finite], _random_keys(seed, index, finite)
+    run = cuts.runs_of(values, keys)
+    order = np.argsort(run, kind="stable")
+    records = np.empty(len(values), dtype=_RECORD)
+    records["value"], records["key"] = values[order], keys[order]
+    return run, records
 
 
 def _mapped(rows: int) -> Array:
@@ -193,7 +216,8 @@ def _changed() -> ColumnError:
 
 def _check_room(rows: int) -> None:
     """Refuse before the work where the disk for temporary files has too little room."""
-    needed = rows * (_RECORD.itemsize + 8)
+    # every row's run beside its record; the released column comes when the records have shrunk to half
+    needed = rows * (_RECORD.itemsize + 1)
     if shutil.disk_usage(tempfile.gettempdir()).free < needed:
         raise FileError(
             f"the folder for temporary files has less than the {needed / 1e9:.1f} GB free that ranking a long column "

@@ -27,7 +27,7 @@ from statveil.tables.spark.failures import quiet, spark_works
 from statveil.tables.spark.layout import BITS, Layout, Seen, unsteady
 from statveil.tables.spark.passes import NUMBER, SeenColumn, finite_there, numbered, own_name
 from statveil.tables.spark.shipping import packed
-from statveil.tables.spark.watching import WATCHED, PartSeen, Watch, finite_in_pieces, watcher
+from statveil.tables.spark.watching import WATCHED, PartSeen, Watch, spread_in_pieces, watcher
 from statveil.tables.structure.alongside import PIECE, Gathering
 from statveil.tables.structure.cell_search import Cells, Few
 from statveil.tables.structure.telling import Copies
@@ -256,13 +256,7 @@ def _gaps(layout: Layout, index: int, values: Array | None, seen: Mapping[int, P
     if values is not None:
         return values
     part = int(np.searchsorted(layout.starts, index * BLOCK, side="right")) - 1
-    finite = seen[part].finite.get(index)
-    made = np.zeros(size)
-    if finite is not None:
-        place = np.arange(size)
-        made[place % PIECE >= finite[place // PIECE]] = np.nan
-        assert np.array_equal(finite_in_pieces(made), finite)
-    return made
+    return spread_in_pieces(size, seen[part].finite.get(index))
 
 
 def _take_cells(table: Looked, seen: Mapping[int, PartSeen], wanted: list[str], cells: Cells) -> None:

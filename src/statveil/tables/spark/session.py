@@ -42,6 +42,8 @@ def open_session() -> Any:
         "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
         "spark.sql.files.maxPartitionBytes": "32m",  # a partition passes the driver as a whole
         "spark.driver.memory": "2g",
+        # a worker for each core of a machine: as many threads each would be their square
+        "spark.executorEnv.POLARS_MAX_THREADS": os.environ.get("POLARS_MAX_THREADS", "2"),
     }
     builder = SparkSession.builder.appName("statveil").master(os.environ.get("SPARK_MASTER", "local[*]"))
     for name, value in settings.items():

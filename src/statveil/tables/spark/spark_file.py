@@ -10,16 +10,20 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from statveil.errors import FileError
+from statveil.errors import FileError, StatveilError
 from statveil.tables.changes import Changes, Labels
-from statveil.tables.files.opening import check_name
+from statveil.tables.files.columnar import ColumnarParts
+from statveil.tables.files.opening import check_name, open_table
+from statveil.tables.files.parquet_file import ParquetFile
 from statveil.tables.files.table_file import TableFile
 from statveil.tables.frames.spark_frame import SparkFrame
 from statveil.tables.looking import Look
 from statveil.tables.series import ColumnType
 from statveil.tables.source import Progress, Rows
 from statveil.tables.spark.failures import spark_works
+from statveil.tables.spark.footers import odd_columns, read_footer
 from statveil.tables.spark.session import open_session
+from statveil.tables.spark.spark_parquet import SparkParquet
 from statveil.tables.structure.telling import Copies
 
 __all__ = ["SparkFile", "open_spark", "read_spark"]
@@ -33,8 +37,34 @@ def read_spark(path: str | os.PathLike[str]) -> Any:
 
 
 def open_spark(path: str | os.PathLike[str]) -> TableFile:
-    """The same as a table that can be written with changes."""
-    return SparkFile(Path(path))
+    """The same as a table that can be written with changes: by Python workers alone, where Polars has all its types."""
+    place = Path(path)
+    check_name(place)
+    kind, files = _files(place)
+    if kind == "csv":
+        return SparkFile(place)
+    session = open_session()
+    try:
+        footers = [read_footer(file) for file in files]
+    except (OSError, ValueError, StatveilError):  # damaged, or encrypted: Spark says what it makes of it
+        return SparkFile(place)
+    if any(not footer.schema.equals(footers[0].schema) for footer in footers):
+        return SparkFile(place)  # which may know that they are the same, or refuses them
+    odd = odd_columns(footers, ParquetFile(files[0]).schema)
+    if odd:
+        table = SparkFile(place)
+        table.notes.append(
+            f"Types that only Spark writes as they were ({', '.join(map(repr, odd[:5]))}{' ...' if odd[5:] else ''}): "
+            "all rows went through Spark, which takes longer."
+        )
+        return table
+    local = open_table(place)
+    assert isinstance(local, ColumnarParts)
+
+    def shuffled(target: Path, changes: Changes, shuffle: int) -> None:
+        SparkFile(place).write(target, changes, shuffle=shuffle)
+
+    return SparkParquet(local, footers, session, shuffled)
 
 
 class SparkFile(TableFile):

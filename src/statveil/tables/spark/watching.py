@@ -21,7 +21,7 @@ from statveil.tables.spark.shipping import unpacked
 from statveil.tables.structure.alongside import PIECE
 from statveil.tables.structure.cell_search import Few
 
-__all__ = ["WATCHED", "PartSeen", "Watch", "finite_in_pieces", "watcher"]
+__all__ = ["WATCHED", "PartSeen", "Watch", "finite_in_pieces", "spread_in_pieces", "watcher"]
 
 WATCHED = "part bigint, data binary"
 """The columns of what :func:`watcher` makes of a table."""
@@ -106,3 +106,13 @@ def _seen(work: Watch, batches: Iterator[Placed]) -> PartSeen:
 def finite_in_pieces(values: Array) -> NDArray[np.uint16]:
     """How many rows of each piece of neighbours of a block have a finite value."""
     return np.add.reduceat(np.isfinite(values), range(0, len(values), PIECE), dtype=np.uint16)
+
+
+def spread_in_pieces(size: int, finite: NDArray[np.uint16] | None) -> Array:
+    """Numbers for a block, as many of them finite in each piece of neighbours as there are; all if none is said."""
+    made = np.zeros(size)
+    if finite is not None:
+        place = np.arange(size)
+        made[place % PIECE >= finite[place // PIECE]] = np.nan
+        assert np.array_equal(finite_in_pieces(made), finite)
+    return made

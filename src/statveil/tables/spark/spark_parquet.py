@@ -1,0 +1,263 @@
+"""Parquet files of a disk that all machines see: Spark's workers read and write them by themselves, in spans of rows.
+
+What workers cannot look at by parts is read on the driver, as on one machine.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from statveil.errors import TableError
+from statveil.tables.blocks import BLOCK, Array, Part
+from statveil.tables.changes import Changes, Labels
+from statveil.tables.files.columnar import FILE, ColumnarParts
+from statveil.tables.files.table_file import Watch, WatchedFile
+from statveil.tables.hashing import hash_file
+from statveil.tables.looking import Look
+from statveil.tables.looking_later import Watching, looks_later
+from statveil.tables.released import read_rows
+from statveil.tables.series import ColumnType
+from statveil.tables.source import Progress, Rows
+from statveil.tables.spark.footers import Footer
+from statveil.tables.spark.layout import unsteady
+from statveil.tables.spark.spans import ParquetSpan, Span, cut_spans, first_rows
+from statveil.tables.spark.watching import spread_in_pieces
+from statveil.tables.spark.workers import (
+    Aside,
+    Looking,
+    OnePart,
+    SpanSeen,
+    SpanWritten,
+    ToWrite,
+    Writing,
+    do_in_span,
+    hashes_of,
+    look_at_span,
+    on_workers,
+    write_span,
+)
+from statveil.tables.structure.alongside import Gathering
+from statveil.tables.structure.cell_search import Cells
+from statveil.tables.structure.telling import Copies
+
+__all__ = ["SparkParquet"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Column:
+    """What the workers told of a column. Private."""
+
+    sums: NDArray[np.uint32]
+    """A checksum of each block."""
+    finite: Mapping[int, NDArray[np.uint16]]
+    """Of blocks with rows that have no value, how many of each piece have one."""
+
+
+class SparkParquet(WatchedFile):
+    """A Parquet file, or a folder of some; written as a folder of one file for each task.
+
+    Parameters
+    ----------
+    local : ColumnarParts
+        The same table as one machine reads it.
+    footers : sequence of Footer
+        Of its files, in their order.
+    session : SparkSession
+        Who hands out the tasks.
+    shuffled : callable
+        Writes the table in another order.
+    """
+
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    as_folder: ClassVar[bool] = True
+    only_whole: ClassVar[str] = "Spark writes a file for each part of the rows; leave out --engine spark."
+
+    def __init__(
+        self,
+        local: ColumnarParts,
+        footers: Sequence[Footer],
+        session: Any,
+        shuffled: Callable[[Path, Changes, int], None],
+    ) -> None:
+        self.path, self.notes, self.names, self.rows = local.path, local.notes, local.names, local.rows
+        self._local, self._footers, self._session, self._shuffled = local, footers, session, shuffled
+        self._cores = session.sparkContext.defaultParallelism
+        self._spans = cut_spans(footers, self._cores)
+        self._seen: dict[str, _Column] = {}
+
+    # --- as on one machine ------------------------------------------------------------------------
+    def type_of(self, column: str) -> ColumnType:
+        return self._local.type_of(column)
+
+    def column(self, name: str) -> pl.Series:
+        return self._local.column(name)
+
+    def pieces(self, column: str) -> Iterator[pl.Series]:
+        return self._local.pieces(column)
+
+    def numeric_columns(self) -> list[str]:
+        return self._local.numeric_columns()
+
+    def together(self, columns: Mapping[str, Labels], *, progress: Progress | None = None) -> Iterator[Rows]:
+        return self._local.together(columns, progress=progress)
+
+    def beside(
+        self, columns: Mapping[str, Labels], *, progress: Progress | None = None
+    ) -> Iterator[tuple[Rows, Mapping[str, pl.Series]]]:
+        return self._local.beside(columns, progress=progress)
+
+    def beside_some(
+        self, columns: Mapping[str, Labels], others: Collection[str]
+    ) -> Iterator[tuple[Rows, Mapping[str, pl.Series]]]:
+        return self._local.beside_some(columns, others)
+
+    # --- by the workers ---------------------------------------------------------------------------
+    def hash_of(self, path: Path) -> str:
+        def each(files: Sequence[Path]) -> list[str]:
+            size = -(-len(files) // (2 * self._cores)) or 1
+            places = [file.absolute() for file in files]  # of this process, not of those where the workers run
+            tasks = [places[start : start + size] for start in range(0, len(places), size)]
+            found = on_workers(self._session, hashes_of, None, tasks, what=f"read {path}")
+            return [one for part in found for one in part]
+
+        return hash_file(path, each)
+
+    def look(self, column: str, look: Look, copies: Copies | None, *, progress: Progress | None = None) -> bool:
+        if copies is not None or not looks_later(self):  # the others are looked at while they are written
+            return False
+        first = next(ParquetSpan(first_rows(self._footers, BLOCK)).blocks(column))
+        finite = self.rows or 0
+        for _ in range(2):
+            if not look.begin(first, finite):
+                break
+            seen = self._looked(column, look)
+            if look.settle():
+                self._seen[column] = _put_together(seen)
+                look.lies_in_parts(partial(self._by_parts, column))
+                if progress:
+                    progress(self.rows or 0)
+                return True
+            finite = look.rows  # fewer than there are rows, so fewer were kept than are needed
+        look.give_up()
+        return False
+
+    def _looked(self, column: str, look: Look) -> list[SpanSeen]:
+        work = Looking(look=look.part(), column=column)
+        seen = on_workers(self._session, look_at_span, work, self._long_spans(), what=f"read {self.path}")
+        for one in seen:
+            look.join(one.glimpse)
+        return seen
+
+    def _by_parts(self, column: str, do: Callable[[Part], Any]) -> list[Any]:
+        work = OnePart(column=column, do=do)
+        return on_workers(self._session, do_in_span, work, self._long_spans(), what=f"read {self.path}")
+
+    def _long_spans(self) -> list[Span]:
+        """For one column alone."""
+        return cut_spans(self._footers, self._cores, columns=len(self.names))
+
+    def write(
+        self,
+        target: Path,
+        changes: Changes,
+        *,
+        shuffle: int | None = None,
+        progress: Progress | None = None,
+        watch: Watch | None = None,
+    ) -> None:
+        aside = None if shuffle is not None else self._aside(watch, changes)
+        if watch is not None and aside is None:
+            for rows, others in self.beside(changes.labels):
+                watch(rows, others)
+        if shuffle is not None:
+            self._shuffled(target, changes, shuffle)
+            return
+        attempts = target.with_name("attempts")
+        attempts.mkdir(mode=0o700)
+        try:
+            work = Writing(changes=changes, folder=str(attempts.absolute()), aside=aside)
+            done = on_workers(self._session, write_span, work, self._tasks(changes), what=f"write {target.name}")
+            if sum(one.rows for one in done) != self.rows:
+                raise TableError("Spark's workers wrote another number of rows than were read; nothing was published.")
+            target.mkdir()
+            digits = max(5, len(str(len(done))))
+            for number, one in enumerate(done):
+                (attempts / one.name).rename(target / f"part-{number:0{digits}}.parquet")
+        finally:
+            # of attempts that were given up: one that goes on writes to a file that no longer has a name
+            shutil.rmtree(attempts, ignore_errors=True)
+        if aside is not None and isinstance(watch, Watching):
+            self._take(watch.later.copies, aside, done)
+        if progress:
+            progress(self.rows or 0)
+
+    def _tasks(self, changes: Changes) -> list[ToWrite]:
+        known = {name: self._seen[name].sums for name in changes.replaced if name in self._seen}
+        tasks = []
+        for span in self._spans:
+            first, last = span.first // BLOCK, -(-(span.first + span.rows) // BLOCK)
+            tasks.append(ToWrite(span=span, sums={name: sums[first:last] for name, sums in known.items()}))
+        return tasks
+
+    # --- whether other columns tell the hidden one --------------------------------------------------
+    def _aside(self, watch: Watch | None, changes: Changes) -> Aside | None:
+        """What the workers are to tell while they write; ``None`` where all rows must be seen in one place."""
+        if not isinstance(watch, Watching) or watch.name not in self._seen:
+            return None
+        first = ParquetSpan(first_rows(self._footers, BLOCK))
+        frame = pl.concat([pl.DataFrame([*one.values()]) for one in first.whole()])
+        values = read_rows(frame.get_column(watch.name), None)
+        others = {name: frame.get_column(name).alias("") for name in self._others(watch.name)}
+        wanted = watch.later.copies.must_see(values, self._with_files(others, np.arange(len(values))))
+        if wanted is None:
+            return None
+        seen, chosen = self._seen[watch.name], Gathering()
+        for index in range(len(seen.sums)):
+            size = min(BLOCK, (self.rows or 0) - index * BLOCK)
+            chosen.add(spread_in_pieces(size, seen.finite.get(index)), {})
+        return Aside(column=watch.name, chosen=chosen.without_rows(), few=[name for name in wanted if name != FILE])
+
+    def _take(self, copies: Copies, aside: Aside, done: Sequence[SpanWritten]) -> None:
+        """Hand over what the workers told of the other columns."""
+        cells = Cells()
+        for one in done:
+            for name, few in one.few:
+                cells.take(name, few)
+        for name in aside.few:
+            cells.fill(name, sum(one.filled[name] for one in done))
+        number = np.concatenate([part for one in done for part in one.numbers])
+        values: Array = np.concatenate([part for one in done for part in one.values])
+        if len(number) != aside.chosen.rows:
+            raise unsteady()
+        frame = pl.concat([part for one in done for part in one.others])
+        others = {name: frame[:, place].alias("") for place, name in enumerate(self._others(aside.column))}
+        others = self._with_files(others, number)
+        if FILE in others:
+            filled = [place for place, footer in enumerate(self._footers) if footer.rows]
+            cells.take(FILE, pl.Series(filled))
+            cells.fill(FILE, self.rows or 0)
+        copies.take(Gathering.of(number, values, others, aside.chosen), others.keys(), cells)
+
+    def _others(self, column: str) -> list[str]:
+        return [name for name in self.names if name != column]
+
+    def _with_files(self, others: dict[str, pl.Series], number: NDArray[np.int64]) -> dict[str, pl.Series]:
+        """The other columns of some rows, and the files that these lie in where there are several."""
+        if len(self._footers) == 1:
+            return others
+        ends = np.cumsum([footer.rows for footer in self._footers])
+        return {**others, FILE: pl.Series(np.searchsorted(ends, number, side="right"))}
+
+
+def _put_together(seen: Sequence[SpanSeen]) -> _Column:
+    sums = np.array([one for part in seen for one in part.sums], dtype=np.uint32)
+    return _Column(sums=sums, finite={index: one for part in seen for index, one in part.finite.items()})

@@ -1,0 +1,232 @@
+"""What Python workers do with spans of Parquet files: read and written by themselves, so that no row passes Java.
+
+Spark says who does what, and does it again elsewhere where a worker is lost. A task gets a few numbers, and gives back
+what the driver puts together: some bytes a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import uuid4
+from zlib import crc32
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from statveil.tables.blocks import BLOCK, Array, Part
+from statveil.tables.changes import Changes
+from statveil.tables.hashing import hash_file
+from statveil.tables.looking import Glimpse, Look
+from statveil.tables.source import Rows
+from statveil.tables.spark.failures import quiet, spark_works
+from statveil.tables.spark.layout import unsteady
+from statveil.tables.spark.shipping import packed, unpacked
+from statveil.tables.spark.spans import ParquetSpan, Span
+from statveil.tables.spark.watching import finite_in_pieces
+from statveil.tables.structure.alongside import Gathering
+from statveil.tables.structure.cell_search import Few
+
+__all__ = [
+    "Aside",
+    "Looking",
+    "OnePart",
+    "SpanSeen",
+    "SpanWritten",
+    "ToWrite",
+    "Writing",
+    "do_in_span",
+    "hashes_of",
+    "look_at_span",
+    "on_workers",
+    "write_span",
+]
+
+Work = TypeVar("Work")
+Task = TypeVar("Task")
+Told = TypeVar("Told")
+
+
+def on_workers(
+    session: Any, do: Callable[[Work, Task], Told], work: Work, tasks: Sequence[Task], *, what: str
+) -> list[Told]:
+    """What the workers tell of the tasks, in their order; ``work`` is what all of them need, and ``what`` they do."""
+    context = session.sparkContext
+    data = packed(work, context)  # not part of a query: it stands in no plan, and in no log of events
+
+    def done(task: Task) -> Told:
+        return do(unpacked(data), task)
+
+    with spark_works(what), quiet():
+        told: list[Told] = context.parallelize(tasks, max(len(tasks), 1)).map(done).collect()
+    return told
+
+
+def hashes_of(work: None, files: Sequence[Path]) -> list[str]:
+    """The hashes of some files."""
+    return [hash_file(file) for file in files]
+
+
+# --- looking at a column --------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Looking:
+    """What a column is looked at by. Private."""
+
+    look: Look
+    column: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SpanSeen:
+    """What is told of the column in a span. Private."""
+
+    glimpse: Glimpse
+    sums: list[int]
+    """A checksum of each block."""
+    finite: dict[int, NDArray[np.uint16]]
+    """Of blocks with rows that have no value, by their number: see :func:`finite_in_pieces`."""
+
+
+def look_at_span(work: Looking, span: Span) -> SpanSeen:
+    """Look at the column in all blocks of a span."""
+    look, row, room = work.look.part(), span.first, np.empty(BLOCK)
+    sums, finite = [], {}
+    for values in ParquetSpan(span).blocks(work.column):
+        look.add(values, row, room)
+        sums.append(_sum(values))
+        if not np.isfinite(values).all():
+            finite[row // BLOCK] = finite_in_pieces(values)
+        row += len(values)
+    return SpanSeen(glimpse=look.seen(), sums=sums, finite=finite)
+
+
+def _sum(values: Array, before: int = 0) -> int:
+    return crc32(np.ascontiguousarray(values).data, before)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OnePart:
+    """What is made of a column in each span. Private."""
+
+    column: str
+    do: Callable[[Part], Any]
+
+
+def do_in_span(work: OnePart, span: Span) -> Any:
+    """What a function makes of the column in a span."""
+    table = ParquetSpan(span)
+    return work.do(enumerate(table.blocks(work.column), table.first_block))
+
+
+# --- writing --------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Aside:
+    """What is told of the other columns while they are written, for whoever looks whether they tell the hidden one."""
+
+    column: str
+    """The hidden one."""
+    chosen: Gathering
+    """Which rows are told."""
+    few: Sequence[str]
+    """The columns whose different values are told, as they have few."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Writing:
+    """What spans are written by. Private."""
+
+    changes: Changes
+    folder: str
+    aside: Aside | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ToWrite:
+    """One span, with the checksums of the blocks of columns that were measured elsewhere."""
+
+    span: Span
+    sums: Mapping[str, NDArray[np.uint32]]
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class SpanWritten:
+    """What is told of a span that was written. Private."""
+
+    name: str
+    """Of its file: no other attempt at the same span has it."""
+    rows: int
+    few: list[tuple[str, pl.Series | None]] = field(default_factory=list)
+    filled: dict[str, int] = field(default_factory=dict)
+    numbers: list[NDArray[np.int64]] = field(default_factory=list)
+    values: list[Array] = field(default_factory=list)
+    others: list[pl.DataFrame] = field(default_factory=list)
+    """Rows that were chosen: their numbers, the column, and all others by their places."""
+
+
+def write_span(work: Writing, task: ToWrite) -> SpanWritten:
+    """Write the released rows of a span to a file of this attempt's own."""
+    table = ParquetSpan(task.span)
+    told = SpanWritten(name=f"{task.span.first}-{uuid4().hex}.parquet", rows=task.span.rows)
+    few = {} if work.aside is None else {name: Few() for name in work.aside.few}
+    sums = {name: _BlockSums() for name in task.sums}
+    row = task.span.first
+
+    def watch(rows: Rows, others: Mapping[str, pl.Series]) -> None:
+        nonlocal row
+        for name, one in sums.items():
+            one.add(rows[name])
+        if work.aside is not None:
+            _tell(work.aside, told, few, rows[work.aside.column], others, row)
+        row += max((*(len(one) for one in rows.values()), *(len(one) for one in others.values())), default=0)
+
+    path = Path(work.folder) / told.name
+    try:
+        table.write(path, work.changes, watch=watch)
+        if any(one.done() != task.sums[name].tolist() for name, one in sums.items()):
+            raise unsteady()
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    told.filled = {name: one.filled for name, one in few.items()}
+    return told
+
+
+def _tell(
+    aside: Aside,
+    told: SpanWritten,
+    few: Mapping[str, Few],
+    values: Array,
+    others: Mapping[str, pl.Series],
+    row: int,
+) -> None:
+    """Take down what is told of some rows, the first of which has the number ``row``."""
+    for name, one in few.items():
+        told.few += [(name, found) for found in one.add(others[name])]
+    inside = aside.chosen.inside(values, row)
+    if len(inside):
+        told.numbers.append(row + inside)
+        told.values.append(values[inside])
+        told.others.append(pl.DataFrame([one[inside].alias(str(i)) for i, one in enumerate(others.values())]))
+
+
+class _BlockSums:
+    """Checksums of blocks of rows that come in pieces of any length."""
+
+    def __init__(self) -> None:
+        self._sums: list[int] = []
+        self._room = 0
+
+    def add(self, values: Array) -> None:
+        while len(values):
+            if not self._room:
+                self._sums.append(0)
+                self._room = BLOCK
+            taken, values = values[: self._room], values[self._room :]
+            self._sums[-1] = _sum(taken, self._sums[-1])
+            self._room -= len(taken)
+
+    def done(self) -> list[int]:
+        return self._sums
