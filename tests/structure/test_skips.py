@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import ndtri, xlogy
 
 import statveil as sv
+from statveil.tables.structure import skip_search
 from statveil.tables.structure.findings import find_structure
 from statveil.tables.structure.lattice_search import find_lattice
 from statveil.tables.structure.skip_search import find_gap, find_skips
@@ -90,3 +92,41 @@ def test_francs_as_euros_moved_by_whole_steps_give_the_mean_away():
         fits = np.where(places >= 0, reached[np.clip(places, 0, 3_999)], False).mean(axis=0)
         hits += abs(out.mean() - moves[int(np.argmax(fits))] - column.mean()) <= 4
     assert hits >= 8  # of 10, at a stated 0.1: what the refusal spares
+
+
+def _one_by_one(dense, low, taken):
+    """The surest of all factors, each tried alone."""
+    high, least = low + len(dense) - 1, 3 / len(dense)
+    apart = max(0.5 / max(abs(low), abs(high)), 2 * np.log(0.14 / least) / 20_000)
+    predicted, usable, error = skip_search._predictions(dense)
+    usable[taken] = False
+    off_by = np.exp(np.arange(np.log(least), np.log(0.14), apart))
+    best = 0.0
+    for factor in (*(1 + off_by), *(1 - off_by)):
+        turns = np.arange(-3, 3 + (abs(low) + abs(high)) * abs(factor - 1) / factor)
+        turns = np.unique(np.concatenate((-turns, turns)))
+        last = np.floor((turns + 0.5) / abs(factor - 1))
+        uneven = np.floor(last * factor + 0.5) + 1 if factor > 1 else np.floor((last + 1) * factor + 0.5)
+        place = uneven[(uneven >= low) & (uneven <= high)].astype(int) - low
+        place = place[usable[place]]
+        seen, wanted = float(np.sum(dense[place])), float(np.sum(predicted[place]))
+        if (seen < wanted) == (factor > 1) and abs(seen - wanted) >= wanted / 4 > 0:
+            best = max(best, np.sqrt(2 * (xlogy(seen, seen / wanted) - seen + wanted)) / error)
+    return best if best >= -ndtri(0.005 / (2 * len(off_by))) else 0.0
+
+
+def test_many_factors_at_once_find_what_each_finds_alone():
+    found = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        size, low = int(rng.integers(60, 200)), int(rng.integers(-200, 200))
+        shape = rng.uniform(0.5, 60) * np.exp(-(((np.arange(size) - size / 2) / (0.6 * size)) ** 2))
+        factor = 1 + (1 - 2 * (seed % 2)) * rng.uniform(0.03, 0.13)
+        reached = np.floor(np.arange((low - 9) / factor, (low + size + 9) / factor).round() * factor + 0.5) - low
+        reached = np.bincount(reached[(reached >= 0) & (reached < size)].astype(int), minlength=size)
+        dense = rng.poisson(shape * reached if seed % 3 else shape).astype(np.float64)
+        taken = rng.integers(0, size, size // 12)
+        alone = _one_by_one(dense, low, taken)
+        assert skip_search._near_one(dense, low, taken) == pytest.approx(alone, rel=1e-9)
+        found.append(alone > 0)
+    assert 3 <= sum(found) <= 9

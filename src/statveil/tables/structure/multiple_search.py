@@ -57,6 +57,8 @@ def of_multiples(values: Array) -> str | None:
     >>> of_multiples(np.unique(np.pi / 6 * np.random.default_rng(1).integers(100, 900, 200) ** 3.0))
     'powers or roots'
     """
+    if not len(values):  # all that the column has was named already
+        return None
     looked: list[tuple[Array, str]] = []
     values = _thinned(values, 2 * _PAIRS)  # a quarter of so many pairs is looked at
     positive = values[values > 0]

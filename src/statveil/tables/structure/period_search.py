@@ -104,7 +104,7 @@ class Periods:
 
     def _without_trend(self, weights: Array, known: NDArray[np.bool_]) -> Array:
         """Weights less their mean among the rows around, in the column's order; 0 where there are none."""
-        order = self._order[known[self._order]]
+        order = self._order if known.all() else self._order[known[self._order]]
         sums = np.concatenate(([0.0], np.cumsum(weights[order])))
         half = max(len(order) // (2 * _SMOOTH), 5)
         at = np.arange(len(order))

@@ -17,7 +17,7 @@ from statveil.tables.blocks import Array
 from statveil.tables.structure.heap_search import BETWEEN
 from statveil.tables.structure.lattice_search import Lattice
 
-__all__ = ["KERNEL", "UNITS", "Wave", "find_roughness", "find_wave", "level_out"]
+__all__ = ["KERNEL", "UNITS", "Wave", "find_roughness", "find_wave", "level_out", "real_parts"]
 
 Whole = NDArray[np.int64]
 
@@ -57,7 +57,7 @@ class Wave:
 def find_wave(lattice: Lattice, counts: Array) -> Wave | None:
     """Find the strongest wave in the numbers of rows, if chance and the smooth shape do not explain it."""
     index, rows = _bulk(lattice.index, counts)
-    low, span = int(index[0]), int(index[-1] - index[0]) + 1
+    span = int(index[-1] - index[0]) + 1
     if span < 4 * PERIODS or len(index) < 8 or float(np.sum(rows)) < _FEWEST_ROWS:
         return None
     weights, noise = _faded(index, _without_peaks(index, rows))
@@ -67,18 +67,40 @@ def find_wave(lattice: Lattice, counts: Array) -> Wave | None:
         return Wave(period=math.nan, whole=False)
     if span > _MOST_PLACES:
         return None
-    dense = np.zeros(span)
-    dense[index - low] = weights
-    size = 2 ** math.ceil(math.log2(2 * span))
-    power = np.abs(np.fft.rfft(dense, size)) ** 2 / noise
-    excess = power / np.maximum(1.0, _level(power) / math.log(2))
-    frequency = np.arange(len(power)) / size
+    power, excess = _power(index, weights, noise, span)
+    frequency = np.arange(len(power)) / (2 * (len(power) - 1))
     excess[frequency < PERIODS / span] = 0.0
     excess[power < _ABOVE_SHAPE * _shape(power)] = 0.0
     best = int(np.argmax(excess))
     if excess[best] < math.log(span / LUCK) + 1.0:
         return None
     return _wave(float(frequency[best]), span)
+
+
+def real_parts(lattice: Lattice, counts: Array, *, farthest: int) -> tuple[Array, int] | None:
+    """Waves that are highest at place 0: how high by frequency, in standard errors, and the number of places.
+
+    From 0 to half a turn per place. ``None`` for places farther than ``farthest`` from 0.
+    """
+    index, rows = _bulk(lattice.index, counts)
+    far = max(abs(int(index[0])), abs(int(index[-1]))) + 1
+    weights, noise = _faded(index, _without_peaks(index, rows))
+    if far > farthest or noise <= 0:
+        return None
+    size = 2 ** math.ceil(math.log2(4 * far))
+    dense = np.zeros(size)
+    dense[index % size] = weights
+    waves = np.fft.rfft(dense) / math.sqrt(noise / 2)
+    around = np.maximum(1.0, _level(np.abs(waves) ** 2 / 2) / math.log(2))
+    return waves.real / np.sqrt(around), int(index[-1] - index[0]) + 1
+
+
+def _power(index: Whole, weights: Array, noise: float, span: int) -> tuple[Array, Array]:
+    """Power by frequency, and the same over what the frequencies around have, where that is more than chance has."""
+    dense = np.zeros(span)
+    dense[index - index[0]] = weights
+    power = np.abs(np.fft.rfft(dense, 2 ** math.ceil(math.log2(2 * span)))) ** 2 / noise
+    return power, power / np.maximum(1.0, _level(power) / math.log(2))
 
 
 def _faded(index: Whole, rows: Array) -> tuple[Array, float]:

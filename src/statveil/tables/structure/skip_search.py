@@ -10,6 +10,7 @@ for a column that lies on a lattice anywhere.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,10 @@ _FARTHEST = 0.14
 """Factors this far from 1 leave no two gaps among the places that predict one."""
 _FEWEST_GAPS = 3.0
 _MOST_FACTORS = 20_000
+_AT_ONCE = 50_000
+"""Places of factors that are looked at together."""
+_ROUNDING = 1e-9
+"""Share by which sums in another order may differ, and far more."""
 _SMOOTH = 2.0
 """Standard deviation of the bulk over the places that predict one: a narrower shape bends too much between them."""
 _FLAT = 0.2
@@ -170,15 +175,48 @@ def _near_one(dense: Array, low: int, taken: Whole | None = None) -> float:
     predicted, usable, error = _predictions(dense)
     if taken is not None:
         usable[taken] = False
+    surely = -float(ndtri(_LUCK / (2 * len(off_by))))
     best = 0.0
-    for off in off_by:
-        for factor in (1.0 + off, 1.0 - off):
-            place = _uneven_places(factor, low, high) - low
-            place = place[usable[place]]
-            expected, seen = float(np.sum(predicted[place])), float(np.sum(dense[place]))
-            if (seen < expected) == (factor > 1.0) and abs(seen - expected) >= _PLAIN * expected:
-                best = max(best, _errors(seen, expected) / error)
-    return best if best >= -float(ndtri(_LUCK / (2 * len(off_by)))) else 0.0
+    rows = np.where(usable, dense, 0.0), np.where(usable, predicted, 0.0)
+    for factor in _promising(off_by, low, *rows, surely * error):
+        place = _uneven_places(factor, low, high) - low
+        place = place[usable[place]]
+        expected, seen = float(np.sum(predicted[place])), float(np.sum(dense[place]))
+        if (seen < expected) == (factor > 1.0) and abs(seen - expected) >= _PLAIN * expected:
+            best = max(best, _errors(seen, expected) / error)
+    return best if best >= surely else 0.0
+
+
+def _promising(off_by: Array, low: int, dense: Array, predicted: Array, surely: float) -> Iterator[float]:
+    """The factors so far from 1 whose places may stand out ``surely`` enough: many at once, with room for rounding."""
+    high = low + len(dense) - 1
+    part = np.cumsum(len(dense) * off_by + 4.0) // _AT_ONCE
+    for some in np.split(off_by, np.flatnonzero(np.diff(part)) + 1):
+        for factors in (1.0 + some, 1.0 - some):
+            seen, expected = _at_uneven_places(factors, low, high, dense, predicted)
+            fewer = seen < expected * (1.0 + _ROUNDING) if factors[0] > 1.0 else seen > expected * (1.0 - _ROUNDING)
+            plain = np.abs(seen - expected) >= _PLAIN * expected * (1.0 - _ROUNDING)
+            worth = np.flatnonzero(fewer & plain & (expected > 0))
+            seen, expected = seen[worth], expected[worth]
+            deviance = 2 * (seen * np.log(np.maximum(seen, 1e-300) / expected) - (seen - expected))
+            yield from factors[worth[deviance >= (surely * surely) * (1.0 - _ROUNDING)]].tolist()
+
+
+def _at_uneven_places(factors: Array, low: int, high: int, *rows: Array) -> list[Array]:
+    """Sums of some rows at the places of :func:`_uneven_places`, of factors on one side of 1."""
+    off = np.abs(factors - 1.0)
+    ends = np.sort(np.stack((low / factors, high / factors)), axis=0)
+    first = np.floor(ends[0] * off - 0.5)
+    size = (np.ceil(ends[1] * off + 0.5) + 1 - first).astype(np.int64)
+    owner = np.repeat(np.arange(len(factors)), size)
+    turn = first[owner] + (np.arange(len(owner)) - (np.cumsum(size) - size)[owner])
+    factor = factors[owner]
+    before = np.floor((turn + 0.5) / off[owner])
+    place = np.floor(before * factor + 0.5) + 1.0 if factors[0] > 1.0 else np.floor((before + 1.0) * factor + 0.5)
+    inside = (place >= low) & (place <= high)
+    owner, place = owner[inside], place[inside].astype(np.int64) - low
+    sums = (np.bincount(owner, weights=some[place], minlength=len(factors)) for some in rows)
+    return [np.asarray(one, dtype=np.float64) for one in sums]
 
 
 def _uneven_places(factor: float, low: int, high: int) -> Whole:
