@@ -30,6 +30,8 @@ __all__ = ["Rate", "WrongPrior", "play", "proportion_interval"]
 
 _NODES = 129
 _BATCH = 10_000
+_PART = 500
+"""Posteriors that a processor keeps at hand while it looks for their windows."""
 _LEARN = (200_000, 2_000_000)
 _MOST_TRIALS = 10_000_000
 
@@ -199,8 +201,10 @@ def _best_guess(problem: Problem, fibre: Fibre) -> Array:
     mass = np.where(rising[:, None], mass, mass[:, ::-1])
     guess = np.empty(len(secret))
     for found, rows in ((_comb_guess, fibre.comb), (_piece_guess, ~fibre.comb)):
-        if np.any(rows):
-            guess[rows] = found(problem, secret[rows], mass[rows])
+        at = np.flatnonzero(rows)
+        for start in range(0, len(at), _PART):
+            some = at[start : start + _PART]
+            guess[some] = found(problem, secret[some], mass[some])
     return guess
 
 

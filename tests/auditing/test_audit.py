@@ -37,7 +37,8 @@ def located(known=None, risk=0.2, tolerance=1.0, prior=(10, 200)):
 
 
 def test_a_view_has_no_place_for_the_original_the_record_or_the_seed():
-    seen = {"column", "others", "groups", "companions", "parts"}  # which rows have which label is published
+    # which rows have which label is published, and so are the texts that say which of them belong together
+    seen = {"column", "others", "groups", "companions", "parts", "together"}
     made = {"inversion"}  # of the plan and of what is seen: one group of a view of both has it from there
     assert {field.name for field in dataclasses.fields(View)} == {"plan", "knowledge"} | seen | made
     facts = {"plan", "factor", "ties", "fixed"}

@@ -171,7 +171,7 @@ def audit(
             f"the plan compares two columns, which it names itself ({plan.problem.secret.label}). Got {given}; leave "
             "that out."
         )
-    before = _in_released_order(read_table(original, column=column, plan=plan), plan, record)
+    before = _in_released_order(read_table(original, column=column, plan=plan, original=True), plan, record)
     plan = _for_secret(plan, secret)
     after = read_table(released, column=column, plan=plan)
     check_same_rows(before, after)
@@ -232,6 +232,7 @@ def attack_column(
         column=after.column,
         others=after.others,
         groups=after.groups,
+        together=before.together,
         companions={} if scene is None else scene.as_released(),
         knowledge=knowledge,
         parts=after.parts,

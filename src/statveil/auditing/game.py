@@ -106,7 +106,7 @@ class Game:
         joint = scene is not None and scene.joint
         self.moves = can_move(plan) and not knowledge.releases and not soft and not joint
         others = {**table.groups, **table.others}
-        self._groups = grouping(table.column, others)
+        self._groups = grouping(table.column, {**others, **table.together})
         """Of one value each."""
         told = whole_groups(knowledge.links, others)
         self._whole = self._groups if told is None else told
@@ -187,7 +187,7 @@ class Game:
         groups = {name: values[rows] for name, values in self.table.groups.items()}
         beside = self._companions(rows, released, prepared, {**others, **groups})
         view = self._view(plan, column, released, others, groups, (), beside)
-        return replace(view, parts=parts), float(prepared.facts["estimates"]["secret"])
+        return replace(view, parts=parts, together=self._together(rows)), float(prepared.facts["estimates"]["secret"])
 
     def _on_redrawn_column(self, rows: Places) -> tuple[View, float]:
         before, parts = self.table.column[rows], self._parts(rows)
@@ -212,7 +212,10 @@ class Game:
         texts = {name: moved[name] for name in table.groups}
         truth = float(prepared.facts["estimates"]["secret"])
         view = self._view(self.plan, fresh, released, others, texts, earlier, companions)
-        return replace(view, parts=parts), truth
+        return replace(view, parts=parts, together=self._together(rows)), truth
+
+    def _together(self, rows: Places) -> dict[str, Array]:
+        return {name: number[rows] for name, number in self.table.together.items()}
 
     def _parts(self, rows: Places) -> Masks | None:
         """Which of these rows belong to the two groups that the secret compares."""

@@ -30,6 +30,7 @@ _LEVELS = 90
 _STRAYS = (0.08, 0.5)  # share of averages over rows of two values
 _CONCLUSIVE = 6.0
 _FEWEST = 8  # averages
+_FEWEST_PAIRS = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -228,7 +229,7 @@ def captured(view: View, found: Inversion, codes: Codes) -> tuple[Posterior, flo
     most = table.max(axis=1)
     several = rows >= 3
     if several.sum() < 5 or rows[several].sum() < 0.5 * len(labels):
-        return None
+        return _torn_pairs(view, found, labels, codes)
     chance = float(np.max(np.bincount(labels)) / len(labels))
     pure = float(most[several].sum() / rows[several].sum())
     # chance alone makes a majority of few rows larger than the share of the label
@@ -247,3 +248,27 @@ def captured(view: View, found: Inversion, codes: Codes) -> tuple[Posterior, flo
     near = np.exp(-0.5 * ((found.secrets - guess) / (0.3 * view.plan.problem.within(guess))) ** 2)
     posterior = found.posterior(near)
     return None if posterior is None else (posterior, (pure - by_chance) / spread)
+
+
+def _torn_pairs(view: View, found: Inversion, labels: Codes, codes: Codes) -> tuple[Posterior, float] | None:
+    """Pairs that had one label each: as many as differ now, as many rows were relabelled, in whichever direction."""
+    order = np.argsort(codes, kind="stable")
+    starts = np.flatnonzero(np.bincount(codes)[codes[order]] == 2)[::2]
+    one, two = labels[order[starts]], labels[order[starts + 1]]
+    names = [param.name for param in view.plan.problem.family.params]
+    if len(one) < _FEWEST_PAIRS or any(name not in found.points for name in names):
+        return None
+    torn = int(np.count_nonzero(one != two))
+    now = np.bincount(labels, minlength=len(names)) / len(labels)
+    by_chance = 1 - float(np.sum(now**2))
+    if torn > 0.5 * by_chance * len(one):
+        return None
+    before = np.stack([np.broadcast_to(found.points[name], found.secrets.shape) for name in names])
+    left = np.clip(before - now[:, None], 0.0, None) / np.maximum(before, 1e-12)
+    gained = np.clip(now[:, None] - before, 0.0, None)
+    gained = gained / np.maximum(gained.sum(axis=0), 1e-12)
+    apart = 2 * left * (1 - left) + left**2 * (1 - np.sum(gained**2, axis=0))
+    expected = np.clip(np.sum(before * apart, axis=0), 0.5 / len(one), 1 - 0.5 / len(one))
+    fit = torn * np.log(expected) + (len(one) - torn) * np.log(1 - expected)
+    posterior = found.posterior(np.exp(fit - fit.max()))
+    return None if posterior is None else (posterior, by_chance * len(one) - torn)

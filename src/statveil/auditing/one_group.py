@@ -77,6 +77,7 @@ def _between_columns(view: View) -> OneGroup | None:
         column=apart,
         others={name: values[:half] for name, values in view.others.items()},
         groups={name: values[:half] for name, values in view.groups.items()},
+        together={name: values[:half] for name, values in view.together.items()},
     )
     return _alone(own, 2, found, originals, level, part=1.0)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from statveil.tables.blocks import Array
 from statveil.tables.structure.links import Link
 
-__all__ = ["FEW", "MANY", "Places", "grouping", "in_order", "rows_of_trial", "runs", "whole_groups"]
+__all__ = ["FEW", "MANY", "Places", "grouping", "in_groups", "in_order", "rows_of_trial", "runs", "whole_groups"]
 
 Places = NDArray[np.int64]
 
@@ -73,7 +73,7 @@ def grouping(column: Array, columns: Mapping[str, Array]) -> Places | None:
     filled = np.where(finite, column, -1e300)
     for labels in columns.values():
         names, codes = np.unique(np.nan_to_num(labels, nan=-1e300), return_inverse=True)
-        if not 5 <= len(names) <= 0.5 * len(labels) or (best is not None and len(names) <= int(best.max()) + 1):
+        if len(names) < 5 or not in_groups(codes) or (best is not None and len(names) <= int(best.max()) + 1):
             continue
         order = np.argsort(codes, kind="stable")
         starts = np.searchsorted(codes[order], np.arange(len(names)))
@@ -82,6 +82,12 @@ def grouping(column: Array, columns: Mapping[str, Array]) -> Places | None:
         if several.sum() >= 5 and float(np.mean((low == high)[several])) >= _ALIKE:
             best = codes.astype(np.int64)
     return best
+
+
+def in_groups(codes: Places) -> bool:
+    """Whether at least half of the rows share their group with another one."""
+    rows = np.bincount(codes)
+    return bool(rows[rows > 1].sum() >= 0.5 * len(codes))
 
 
 def in_order(column: Array) -> bool:

@@ -102,7 +102,7 @@ class TablePair:
     def beside_kept(self, name: str) -> tuple[AuditTable, AuditTable]:
         """A hidden column with the kept ones, before and after, known to be a table and its release."""
         plan, own, kept = self.plan.plans[name], self.layout.hidden[name], self.layout.kept
-        before = read_table(self.original, column=own, plan=plan, beside=kept)
+        before = read_table(self.original, column=own, plan=plan, beside=kept, original=True)
         after = read_table(self.released, column=own, plan=plan, beside=kept)
         before = before if self.order is None else before.in_order(self.order)
         check_same_rows(before, after)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from statveil.auditing.together import together_in
 from statveil.errors import ColumnError
 from statveil.made_plan import Plan
 from statveil.problem.of_columns import OfColumns
@@ -46,6 +47,8 @@ class AuditTable:
         Other columns of text or of true and false, as numbers of the text; names and ids among them.
     parts : pair of array, optional
         The rows of the two groups, or columns, that the secret compares.
+    together : dict of str to array
+        Groups of rows that tell, named by parts of texts, by other rows or by two columns; a number for each row.
     """
 
     column: Array
@@ -53,6 +56,7 @@ class AuditTable:
     others: dict[str, Array]
     groups: dict[str, Array]
     parts: Masks | None = None
+    together: dict[str, Array] = field(default_factory=dict)
     paired: bool = False
     """Whether the column is two of the table, the second one below the first: then all else is there twice."""
 
@@ -80,15 +84,21 @@ class AuditTable:
             column=self.column[rows],
             others={name: values[rows] for name, values in self.others.items()},
             groups={name: values[rows] for name, values in self.groups.items()},
+            together={name: values[rows] for name, values in self.together.items()},
             parts=None if self.parts is None else (self.parts[0][rows], self.parts[1][rows]),
         )
 
 
-def read_table(table: Any, *, column: Any, plan: Plan, beside: Collection[Any] | None = None) -> AuditTable:
-    """Read a file or a frame; ``beside`` names the other columns to look at, if not all of them."""
+def read_table(
+    table: Any, *, column: Any, plan: Plan, beside: Collection[Any] | None = None, original: bool = False
+) -> AuditTable:
+    """Read a file or a frame; ``beside`` names the other columns to look at, if not all of them.
+
+    Of an ``original`` also groups of rows are looked for that belong together without a column for it.
+    """
     source = open_source(table)
     if isinstance(plan.problem.secret, OfColumns):
-        return _read_two(source, plan.problem.secret)
+        return _read_two(source, plan.problem.secret, original=original)
     target = source.find(column)
     found = source.type_of(target)
     values = joined_blocks(source.blocks(target, labels=column_labels(plan, source.label(target), found)))
@@ -99,16 +109,20 @@ def read_table(table: Any, *, column: Any, plan: Plan, beside: Collection[Any] |
             _sort_in(source, name, others, groups)
     others |= _sizes(values, others, groups)
     inside = read_groups(source, plan.problem, target)
+    parts = None if inside is None else inside.rows(0, len(values))
+    named = [name for name in source.names if name != target and (beside is None or name in beside)]
+    together = together_in(source, named, values, parts, categories=plan.release_mode.categories) if original else {}
     return AuditTable(
         column=values,
         bits=found.bits,
         others=others,
         groups=groups | _gaps(others, groups),
-        parts=None if inside is None else inside.rows(0, len(values)),
+        parts=parts,
+        together=together,
     )
 
 
-def _read_two(source: Source, secret: OfColumns) -> AuditTable:
+def _read_two(source: Source, secret: OfColumns, *, original: bool) -> AuditTable:
     """Both columns that a secret compares, one below the other, with everything else twice."""
     both = both_columns(source, secret)
     types = source.types_of(both)
@@ -121,12 +135,15 @@ def _read_two(source: Source, secret: OfColumns) -> AuditTable:
     others |= _sizes(halves[0], others, groups) | _sizes(halves[1], others, groups)
     groups |= _gaps(others, groups)
     first = np.arange(sum(map(len, halves))) < len(halves[0])
+    named = [name for name in source.names if name not in both]
+    together = together_in(source, named, halves[0], halves[1], categories=False) if original else {}
     return AuditTable(
         column=np.concatenate(halves),
         bits=min(one.bits for one in types.values()),
         others={name: np.concatenate([one, one]) for name, one in others.items()},
         groups={name: np.concatenate([one, one]) for name, one in groups.items()},
         parts=(first, ~first),
+        together={name: np.concatenate([one, one]) for name, one in together.items()},
         paired=True,
     )
 

@@ -110,6 +110,9 @@ class View:
         The other numeric columns of the released table that are unchanged, row by row; points in time as seconds.
     groups : mapping of str to array
         The other unchanged columns of text or of true and false, as numbers of the text.
+    together : mapping of str to array
+        Numbers of groups of rows that the columns name in another way: by parts of their texts, by what other rows they
+        name, or two of them together. A row that is in no group has a number of its own.
     companions : mapping of str to Companion
         The columns that are not as they were: hidden too, moved along, or worked out anew.
     knowledge : Knowledge
@@ -124,6 +127,7 @@ class View:
     column: Array
     others: Mapping[str, Array] = field(default_factory=dict)
     groups: Mapping[str, Array] = field(default_factory=dict)
+    together: Mapping[str, Array] = field(default_factory=dict)
     companions: Mapping[str, Companion] = field(default_factory=dict)
     knowledge: Knowledge = field(default_factory=Knowledge)
     parts: Masks | None = None
