@@ -11,6 +11,9 @@ from scipy.stats import geom, nbinom, poisson
 
 from statveil.tables.structure.atom_search import _far_out
 from statveil.tables.structure.findings import Sampler, find_misfit, find_structure
+from statveil.tables.structure.multiple_search import of_multiples
+from statveil.tables.structure.sampler import SampledUntil
+from statveil.tables.verification import holds_long, precision
 
 
 def found(sample, **options):
@@ -244,9 +247,9 @@ def test_row_order_and_scale(seed, power, kind):
     values = {"whole": numbers, "cents": numbers / 100, "views": numbers / 550, "none": rng.normal(size=400)}[kind]
     before = find_structure(values)
     assert find_structure(rng.permutation(values)) == before
-    assert found(values * 2.0**power).get("step") == (
-        None if kind == "none" else (found(values)["step"][0] * 2.0**power,)
-    )
+    step = {one.name: one.values for one in before}.get("step")
+    assert (step is None) == (kind == "none")
+    assert found(values * 2.0**power).get("step") == (None if step is None else (step[0] * 2.0**power,))
 
 
 @settings(max_examples=30, deadline=None)
@@ -364,3 +367,36 @@ def test_tails_and_second_humps_are_no_atoms(draw):
     assert found <= 1
     ids = np.sort(rng.choice(10_000, 40, replace=False))  # three rows each
     assert not len(_far_out(ids, np.full(40, 3), 1))
+
+
+def test_no_values_are_multiples_of_nothing():
+    """As where all that a column has was named before: a real column of logarithms ended in a traceback."""
+    assert of_multiples(np.zeros(0)) is None
+
+
+@pytest.mark.parametrize("rows", [1, 3_000, 200_000, 2_500_000])
+@pytest.mark.parametrize("kind", ["long", "short", "one long", "first empty", "empty", "late"])
+def test_a_sample_that_ends_early_says_of_32_bit_floats_what_the_whole_one_says(kind, rows):
+    rng = np.random.default_rng(rows)
+    values = rng.normal(100, 12, rows)
+    short = values.astype(np.float32).astype(np.float64)
+    if kind == "first empty":
+        values[: rows // 2] = np.nan
+    elif kind == "empty":
+        values[:] = np.nan
+    elif kind == "late":
+        values = np.where(np.arange(rows) < rows // 2, short, values)
+    elif kind != "long":
+        long = rng.integers(rows) if kind == "one long" else rows
+        values = np.where(np.arange(rows) == long, values, short)
+    early, whole = SampledUntil(holds_long), Sampler()
+    for start in range(0, rows, 65_536):
+        for one in (early, whole):
+            one.add(values[start : start + 65_536], start)
+    assert precision(early.values, 53, ()) == precision(whole.values, 53, ())
+    if kind == "long":  # and most columns are told by their first rows
+        assert precision(early.values, 53, ()) == 53
+        assert len(early.values) < 10
+    elif kind == "short":
+        assert precision(early.values, 53, ()) == 24
+        assert np.array_equal(early.values, whole.values)

@@ -92,6 +92,23 @@ def test_sums_of_columns_are_never_ruled_out(seed):
         assert not (told >= 0.99 and _surely_less(table, wanted, 0.99))
 
 
+@pytest.mark.parametrize("rows", [40, 900, 20_000])
+@pytest.mark.parametrize("gap", [0.0, *(10.0**-digits for digits in range(2, 16))])
+def test_the_difference_of_two_columns_that_are_nearly_one_is_not_ruled_out(gap, rows):
+    rng = np.random.default_rng([6, rows])
+    year, wanted, free = rng.integers(2000, 2020, rows) * 1.0, rng.normal(size=rows), rng.normal(size=rows)
+    table = np.column_stack((rng.normal(size=(rows, 4)), year, 3 * (year + gap * wanted) + 7))
+    table = (table - table.mean(axis=0)) / table.std(axis=0)
+    wanted, free = wanted - wanted.mean(), free - free.mean()
+    weights, *_ = np.linalg.lstsq(table, wanted, rcond=None)
+    told = 1 - np.sum((wanted - table @ weights) ** 2) / np.sum(wanted**2)
+    assert not (told >= 0.99 and _surely_less(table, wanted, 0.99))
+    if gap >= 1e-6:
+        assert told >= 0.99
+    if rows > 40 and (gap == 0.0 or gap >= 1e-6):  # a year that stands in the table twice
+        assert _surely_less(table, free, 0.99)
+
+
 @pytest.mark.parametrize("seed", range(24))
 def test_subtotals_are_never_ruled_out_by_how_large_rows_are(seed):
     rng = np.random.default_rng([9, seed])

@@ -11,6 +11,7 @@ import pytest
 
 import statveil as sv
 from statveil.tables.structure.long_groups import LongGroups
+from statveil.tables.structure.running_links import rolled
 from statveil.tables.structure.telling import Copies, telling_columns
 
 ROWS = 1_000
@@ -230,3 +231,16 @@ def test_shares_of_a_label_by_group_are_named_in_long_tables():
     (finding,) = copies.found()
     assert "'team' with 'share'" in finding.says
     assert "'team' with 'noise'" not in finding.says
+
+
+@pytest.mark.parametrize("width", [2, 3, 8, 9])
+def test_numbers_of_windows_are_those_of_each_window_by_itself(width):
+    rng = np.random.default_rng(width)
+    column = np.round(rng.normal(0, 20, 200), 1)
+    column[[30, 90, 91, 150]] = np.nan, np.inf, -np.inf, np.inf
+    pieces = [column[at : at + width] for at in range(200 - width + 1)]
+    with np.errstate(invalid="ignore"):
+        for name, one in (("largest", np.max), ("smallest", np.min), ("range", np.ptp), ("median", np.median)):
+            by_itself = np.array([one(piece) for piece in pieces])
+            np.testing.assert_array_equal(rolled(column, name, width, 0)[width - 1 :], by_itself)
+            np.testing.assert_array_equal(rolled(column, name, width, 1)[width - 2 : -1], by_itself)

@@ -120,7 +120,7 @@ def test_different_values_are_those_of_numpy_and_kept_as_long_as_their_column():
     assert len(distinct_memo.kept) == kept - 1
     columns = [frozen(rng.normal(size=3)) for _ in range(200)]
     assert all(len(distinct(one).places) == 3 for one in columns)
-    assert len(distinct_memo.kept) <= 64
+    assert len(distinct_memo.kept) <= 128
     open_ = np.array([1.0, 2.0])
     assert len(distinct(open_).places) == 2
     open_[1] = 1.0

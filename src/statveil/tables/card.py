@@ -198,27 +198,43 @@ def _checked(plan: Plan, shuffled: bool, beside: OtherColumns | None) -> list[st
         return [
             *searched,
             f"{_order_checked(shuffled, apart=True)} Each of the two columns was looked at by itself, and so was how "
-            "the two values of a row compare: values that both have, a step, a frequent value or a bound between them."
+            "the two values of a row compare: values that both have, a step, a frequent value or a bound between them. "
+            f"{_TOGETHER}. In fewer than some 40 rows it does not show."
             if plan.release_mode.of_columns
             else f"{_order_checked(shuffled, apart=True)} Whether another column puts rows of such blocks in order. "
-            "Each group was looked at by itself as well."
+            f"Each group was looked at by itself as well. {_TOGETHER} across the groups. With fewer than some 20 pairs "
+            "it does not show, nor where they go along by less than half."
             if plan.release_mode.apart
             else "The order of the rows does not matter to this mode: all rows move alike, equal ones stay equal.",
         ]
     lines = [
         _order_checked(shuffled),
         f"Every {each} by itself: whether its groups have like values, whether sorting by it orders the values.",
-        "Not looked at: groups that two or more columns make together, other tables, what is too weak to show in this "
-        "many rows.",
+        f"{_TOGETHER}, in up to 65,536 rows.",
+        "Not looked at: groups that three or more columns make together, other tables, what is too weak to show in "
+        "this many rows: pairs of rows in fewer than about 100, or in fewer than 1,000 if they are only half alike.",
     ]
     return lines if plan.release_mode.categories else [*searched, *lines]
+
+
+_TOGETHER = (
+    "Rows that belong together by parts of texts (words, numbers, beginnings and ends), by a column that names other "
+    "rows (a partner, a manager, the order before), or by two columns together: whether they have like values"
+)
+
+
+_NO_LINK = (
+    "So no published column says which rows belong together, in whatever spelling: a digest of an id, another format, "
+    "a check digit, two columns swapped or added. The checks know some of these ways only."
+)
 
 
 def _order_checked(shuffled: bool, *, apart: bool = False) -> str:
     if shuffled:
         return "The rows were put in a random order by the secret seed."
     blocks = ", and trends in blocks of rows that have one value in another column" * apart
-    return f"The order of the rows: trends, likeness of rows up to half the table apart, cycles{blocks}."
+    looked = "trends, likeness of rows at any distance and mirrored, cycles, shuffles by usual seeds"
+    return f"The order of the rows: {looked}{blocks}."
 
 
 def _assumptions(plan: Plan, shuffled: bool, beside: OtherColumns | None) -> list[str]:
@@ -245,7 +261,12 @@ def _assumptions(plan: Plan, shuffled: bool, beside: OtherColumns | None) -> lis
         told = "no other column tells" if shuffled else "neither their order nor another column tells"
         lines.append(
             f"The rows are exchangeable: {told} a row's value. This mode draws row by row, and whoever knows which "
-            "rows were alike sees what was drawn."
+            f"rows were alike sees what was drawn. {_NO_LINK}"
+        )
+    elif mode.apart or mode.of_columns:
+        lines.append(
+            f"Nobody knows which rows of the two {'columns' if mode.of_columns else 'groups'} belong together: these "
+            f"move apart, and pairs show by how much. {_NO_LINK}"
         )
     if plan.problem.family.discrete and plan.problem.secret.of_rows:
         lines.append("The risk is that of a long table; in one of n rows it is larger by 1 part in 2 x tolerance x n.")

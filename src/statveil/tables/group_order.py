@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -24,7 +25,8 @@ from statveil.tables.structure.distinct import distinct
 from statveil.tables.structure.exchangeable import ordered
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import rises
-from statveil.tables.structure.order_search import ORDER_LEVEL
+from statveil.tables.structure.order_search import ORDER_LEVEL, told_in_table
+from statveil.tables.structure.part_pairs import one_shape, told_by_parts
 from statveil.tables.structure.relation import scores_of, told_by_order
 from statveil.tables.structure.text_forms import leading_bytes
 
@@ -37,6 +39,7 @@ _BY_BLOCKS = 0.1  # of the level for the whole order: there are many columns, an
 _RESTORED = 0.5  # the same, where another column puts shuffled rows in order again: a date does so in any table
 _PAIRS, _WRONG = 20, 0.02  # neighbours in blocks of which the place is known, and how many of them may be the other way
 _GLANCE = 2048
+_HELD = 2**20  # rows that are looked at for pairs
 _BLOCKS, _TRIED = 64, 2000  # columns that make blocks; pairs of one of these with a column that may order it
 
 Whole = NDArray[np.int64]
@@ -46,21 +49,22 @@ class GroupOrder:
     """Watches the column, its groups and all other columns; rows of neither group are a part of their own."""
 
     def __init__(self, groups: GroupRows) -> None:
-        self._groups, self._done, self._rows = groups, 0, Gathering()
+        self._groups, self._done, self._rows, self._first = groups, 0, Gathering(), _First()
 
     def add(self, values: Array, others: Mapping[str, pl.Series]) -> bool:
         """Take in the next rows; whether more of them are wanted."""
         one, two = self._groups.rows(self._done, len(values))
         self._done += len(values)
-        part = pl.Series(one.astype(np.int8) + 2 * two.astype(np.int8))
-        self._rows.add(values, {**others, _ADDED: part})
+        part = one.astype(np.int8) + 2 * two.astype(np.int8)
+        self._rows.add(values, {**others, _ADDED: pl.Series(part)})
+        self._first.add(values, part)
         return True
 
     def found(self, *, shuffled: bool) -> list[Finding]:
         """``order`` where rows must be shuffled, ``copies`` where another column puts them in order."""
         sample = self._rows.done()
         ranks = self._ranks(sample)
-        share = _told(ranks, sample)
+        share = max(_told(ranks, sample), self._paired())
         if share < (_RESTORED if shuffled else _SHARE):
             share = 0.0
         told = list(self._telling(sample))
@@ -73,7 +77,18 @@ class GroupOrder:
                 f"place in a race does, or restore the order of rows that were sorted; {_MOVED}. Drop them."
             )
             found.append(Finding(name="copies", values=(), flag="", says=says))
+        if one_shape(*self._parts()):
+            says = (
+                "one of both has the values of the other plus one amount, or times one factor: sorted, they show how "
+                "far each moved. Release rows that are no copies of one another, or only one of both."
+            )
+            found.append(Finding(name="copies", values=(), flag="", says=says))
         return found
+
+    def _parts(self) -> tuple[Array, Array]:
+        """The values of both."""
+        values, part = self._first.rows()
+        return values[part == 1], values[part == 2]
 
     def _ranks(self, sample: Alongside) -> list[Array]:
         """The rows' ranks, each within its part: the parts may differ in level, and may stand one below the other."""
@@ -88,6 +103,17 @@ class GroupOrder:
     def _telling(self, sample: Alongside) -> Iterator[str]:
         return orders_blocks(sample.values, *_own(sample))
 
+    def _paired(self) -> float:
+        """The share that rows tell of those they may belong with, by where they stand in the table or in their part."""
+        values, part = self._first.rows()
+        known, scores = np.isfinite(values), np.zeros(len(values))
+        for key in np.unique(part):
+            inside = known & (part == key)
+            if np.count_nonzero(inside) >= _FEWEST:
+                scores[inside] = scores_of(values[inside], categories=False)[0]
+        told = told_in_table(scores[None, known], known, level=ORDER_LEVEL)
+        return max(told, told_by_parts(*self._parts(), level=ORDER_LEVEL))
+
 
 class ColumnOrder(GroupOrder):
     """Watches two columns, what lies between the two values of a row, and all other columns.
@@ -96,17 +122,24 @@ class ColumnOrder(GroupOrder):
     """
 
     def __init__(self, *, stretched: bool) -> None:
-        self._stretched, self._rows = stretched, Gathering()
+        self._stretched, self._rows, self._first = stretched, Gathering(), _First()
 
     def add(self, values: Array, others: Mapping[str, pl.Series]) -> bool:
         one, two = (np.ascontiguousarray(values[:, place]) for place in range(2))
+        self._first.add(one, two)
         known = np.where(np.isfinite(two), one, np.nan)
         self._rows.add(known, {**others, _ADDED: pl.Series(two)})
         return True
 
+    def _parts(self) -> tuple[Array, Array]:
+        return self._first.rows()
+
     def _ranks(self, sample: Alongside) -> list[Array]:
         one = sample.values
         two = sample.numbers.get(_ADDED, np.zeros(len(one)))
+        return self._scores(one, two)
+
+    def _scores(self, one: Array, two: Array) -> list[Array]:
         apart = between(one, two, stretched=self._stretched)
         scores = [scores_of(one, categories=False)[0], scores_of(two, categories=False)[0]]
         inside = np.isfinite(apart)
@@ -116,6 +149,35 @@ class ColumnOrder(GroupOrder):
 
     def _telling(self, sample: Alongside) -> Iterator[str]:
         return iter(())  # the rank of one of the two is kept by its map
+
+    def _paired(self) -> float:
+        one, two = self._first.rows()
+        known = np.isfinite(one) & np.isfinite(two)
+        ranks = self._scores(one[known], two[known])
+        level = ORDER_LEVEL / len(ranks)
+        told = [told_in_table(scores[None, :], known, level=level) for scores in ranks]
+        return max(*told, told_by_parts(one, two, level=ORDER_LEVEL, beside=True))
+
+
+class _First:
+    """The first rows of a table, all of them and side by side, up to a million."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[Array, NDArray[np.generic]]] = []
+        self._held = 0
+
+    def add(self, values: Array, beside: NDArray[np.generic]) -> None:
+        kept = max(_HELD - self._held, 0)
+        if kept:
+            self._parts.append((values[:kept].copy(), beside[:kept].copy()))
+            self._held += len(self._parts[-1][0])
+
+    def rows(self) -> tuple[Array, NDArray[Any]]:
+        """The values, and what stands beside them."""
+        if not self._parts:
+            return np.zeros(0), np.zeros(0)
+        values, beside = zip(*self._parts, strict=True)
+        return np.concatenate(values), np.concatenate(beside)
 
 
 _MOVED = "both move apart, and the move that puts them in order again is what the release must hide"

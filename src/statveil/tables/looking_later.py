@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array
 from statveil.tables.files.table_file import WatchedFile
-from statveil.tables.source import Source
+from statveil.tables.source import Rows, Source
 from statveil.tables.structure.telling import MOST_COLUMNS, Copies
 from statveil.tables.verification import refuse_undeclared
 
-__all__ = ["SHORT", "Later", "looks_later"]
+__all__ = ["SHORT", "Later", "Watching", "looks_later"]
 
 SHORT = 2**22
 """Rows up to which everything is looked at before the table is written."""
@@ -42,6 +43,18 @@ class Later:
     def refuse(self) -> None:
         """Refuse what was found, once all rows were seen."""
         refuse_undeclared(self.column, self.accepted, self.copies.found(self.statistics), Structure())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Watching:
+    """Sees rows while they are written, all of them or those that :class:`Copies` chose."""
+
+    name: Any
+    """The hidden column, as the table calls it."""
+    later: Later
+
+    def __call__(self, rows: Rows, others: Mapping[str, pl.Series]) -> None:
+        self.later.add(rows[self.name], others)
 
 
 def looks_later(table: Source) -> bool:

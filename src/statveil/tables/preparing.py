@@ -23,6 +23,7 @@ from statveil.tables.estimate import estimate, levels_of, measured_for, own_stat
 from statveil.tables.first_pass import FirstBeside, Watchers
 from statveil.tables.group_order import ColumnOrder, GroupOrder
 from statveil.tables.groups import GroupRows
+from statveil.tables.linked_parts import LinkedColumns, LinkedGroups
 from statveil.tables.looking import Look
 from statveil.tables.looking_later import Later
 from statveil.tables.maps.build import Job, build_map
@@ -39,6 +40,7 @@ from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import Beside, Others
 from statveil.tables.structure.order_search import Order
 from statveil.tables.structure.telling import MOST_COLUMNS, Copies
+from statveil.tables.structure.together_search import Together
 from statveil.tables.verification import Verifier, bounds_of, check_accepted, refuse_undeclared
 from statveil.tables.within_groups import GroupCopies, GroupVerifier
 
@@ -152,7 +154,10 @@ def prepare(
     apart: GroupOrder | None = None
     if groups is not None and beside is not None and not trial and not {"order", "copies"} <= set(accepted):
         apart = ColumnOrder(stretched=mode.stretches) if isinstance(groups, Halves) else GroupOrder(groups)
-    watchers = [] if later else [one for one in (copies, apart) if one is not None]
+    linked: LinkedColumns | LinkedGroups | None = None
+    if groups is not None and beside is not None and not trial and "groups" not in accepted:
+        linked = LinkedColumns() if isinstance(groups, Halves) else LinkedGroups(groups)
+    watchers = [] if later else [one for one in (copies, apart, linked) if one is not None]
     once = FirstBeside(lambda: read(labels), pass_beside, Watchers(*watchers) if watchers else None)
     blocks: Blocks = above_each_other(once) if isinstance(groups, Halves) else once
     order = Order(categories=labels is not None)
@@ -161,6 +166,7 @@ def prepare(
         """Whether the order of the rows or another column tells the values, or a cell one of these numbers."""
         told = [] if copies is None else copies.found(statistics)
         told += [] if apart is None else apart.found(shuffled=shuffled)
+        told += [] if linked is None else linked.found()
         if not rows_drawn:
             return told
         in_order = [] if shuffled or "order" in accepted else find_order(mode, order)
@@ -186,10 +192,11 @@ def prepare(
             if rows_drawn:
                 order.add(values)
 
-        look = Look(verifier, plan.problem.secret.counted(plan.problem.family))
-        in_parts = not rows_drawn and groups is None and not levels_of(plan.problem)
-        if in_parts and elsewhere is not None and elsewhere(look, copies):
+        look = Look(verifier, plan.problem.secret.counted(plan.problem.family), levels_of(plan.problem))
+        in_parts = not rows_drawn and groups is None
+        if in_parts and elsewhere is not None and elsewhere(look, None if later else copies):
             once.unwatched()
+            blocks = look.spread(blocks)
             measured = look.measured(blocks)
         else:
             measured = measured_for(plan.problem, blocks, watch, groups)
@@ -365,12 +372,13 @@ def unnamed(rows: Beside) -> Beside:
 
 def _groups(plan: Plan, order: Order, rows: Beside, most: int | None, *, shuffled: bool) -> list[Finding]:
     """Whether another column tells the rows, where there are others."""
-    others = Others(categories=plan.release_mode.categories, shuffled=shuffled)
+    others, together = Others(categories=plan.release_mode.categories, shuffled=shuffled), Together()
     for values, columns in rows:
         if not columns or (most is not None and len(columns) > most):
             return []
         others.add(values, columns)
-    return find_groups(plan.release_mode, order, others)
+        together.add(values, columns)
+    return find_groups(plan.release_mode, order, others, together)
 
 
 def _counted(counts: Counts) -> tuple[float, ...]:

@@ -41,6 +41,7 @@ __all__ = [
     "bound_findings",
     "bounds_of",
     "check_accepted",
+    "holds_long",
     "known_text",
     "name_filled",
     "precision",
@@ -118,17 +119,26 @@ class Watched(NamedTuple):
 class Verifier:
     """Watches a column block by block, then says whether it may be released."""
 
-    def __init__(self, plan: Plan, *, bits: int, factor: float | None = None, alone: bool = True) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        bits: int,
+        factor: float | None = None,
+        alone: bool = True,
+        sampler: Sampler | None = None,
+    ) -> None:
         """``factor`` is for a column that moves along: how many of its units one of the plan's column is.
 
-        ``alone`` is false for one group of a column whose groups move by maps of their own.
+        ``alone`` is false for one group of a column whose groups move by maps of their own; ``sampler`` keeps the rows
+        where less is asked of them than :meth:`undeclared` asks.
         """
         self._alone = alone
         self.plan, self.bits = plan, bits
         self.known = plan.problem.known if factor is None else plan.problem.known.times(factor)
         self.low, self.high = sorted(bound * (1.0 if factor is None else factor) for bound in bounds_of(plan.problem))
         self._factor = factor
-        self.sampler = Sampler()
+        self.sampler = Sampler() if sampler is None else sampler
         self.offset: float | None = None
         """The place of the lattice relative to 0, once what was declared has been checked."""
         self._offsets: dict[int, float] = {}
@@ -218,7 +228,8 @@ class Verifier:
         sample = self.sampler.values
         if not len(sample):
             return ()
-        return (float(np.median(sample)), *(float(np.std(sample, ddof=free)) for free in (0, 1) if len(sample) > 1))
+        std, rows = float(np.std(sample)), len(sample)
+        return (float(np.median(sample)), *((std, std * math.sqrt(rows / (rows - 1))) if rows > 1 else ()))
 
     def check_undeclared(self, column: str, accepted: Collection[str], params: dict[str, float]) -> list[Finding]:
         """Refuse structure that was found but not declared, unless accepted by name; returns what was found."""
@@ -416,6 +427,11 @@ def precision(sample: Array, bits: int, found: Collection[Finding]) -> int:
     if any(finding.name == "step" for finding in found):
         return bits
     return _SHORT if _short(sample[:_GLANCE]) and _short(sample) else bits
+
+
+def holds_long(sample: Array) -> bool:
+    """Whether some values are no 32-bit floats: then :func:`precision` says so of every sample that they are in."""
+    return not _short(sample)
 
 
 def _short(sample: Array) -> bool:

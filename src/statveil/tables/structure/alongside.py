@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
 from statveil.tables.structure.cell_search import Cells
-from statveil.tables.structure.distinct import distinct, frozen
+from statveil.tables.structure.distinct import Distinct, distinct, frozen
 from statveil.tables.structure.group_search import joined, keys_of, numbers_in, order_of, read_in_full
 from statveil.tables.structure.text_forms import as_text, other_forms
 
@@ -183,13 +183,12 @@ class Gathering:
             self._take_over(self._seen)
             self._seen = None
         start, self._start = self._start, self._start + len(block)
-        inside = self._inside(block, start)
+        inside = self.inside(block, start)
         if not len(inside) and self._kept:
             return
         whole = len(inside) == len(block)
-        self._kept.append(
-            (start + inside, block[inside], {n: one if whole else one[inside] for n, one in others.items()})
-        )
+        at = _places(inside)
+        self._kept.append((start + inside, block[inside], {n: one if whole else one[at] for n, one in others.items()}))
         self._count(self._kept[-1])
         if self._gaps and self._rows > _MOST_GAPS:  # hardly any row has a value
             self._gaps = False
@@ -211,6 +210,12 @@ class Gathering:
         """With these rows kept, which another one has chosen."""
         made = cls()
         made._stride, made._gaps, made._kept = like._stride, like._gaps, [(number, values, dict(others))]
+        return made
+
+    def without_rows(self) -> Gathering:
+        """The same choice of rows, and how many they are, without those that are kept: for :meth:`inside`."""
+        made = type(self)()
+        made._stride, made._gaps, made._rows = self._stride, self._gaps, self._rows
         return made
 
     @property
@@ -241,7 +246,7 @@ class Gathering:
             for number, _, columns in kept.parts
         ]
 
-    def _inside(self, block: Array, start: int) -> NDArray[np.int64]:
+    def inside(self, block: Array, start: int) -> NDArray[np.int64]:
         """Which rows are kept: only these are looked at, as most pieces of a long table hold none."""
         stop, first = start + len(block), start // PIECE
         pieces = np.arange(first + -first % self._stride, -(-stop // PIECE), self._stride)
@@ -304,6 +309,7 @@ class TableRows:
     def seen(self, columns: Mapping[str, pl.Series], rows: int | None = None) -> Callable[[str, Collection[str]], Seen]:
         """The next rows: a function of a column and of those beside it, by their names."""
         size = len(next(iter(columns.values()))) if rows is None else rows
+        codes: dict[str, Distinct] = {}
         kept: list[_Kept] = []
         fed: list[Cells] = []
 
@@ -321,7 +327,7 @@ class TableRows:
                     fed.append(self._cells)
                 return self._cells
 
-        return lambda own, beside: Seen(columns, beside, own, keep, feed)
+        return lambda own, beside: Seen(columns, beside, own, keep, feed, codes)
 
 
 class Made(Mapping[str, pl.Series]):
@@ -352,10 +358,14 @@ class Seen(Mapping[str, pl.Series]):
         own: str,
         kept: Callable[[], _Kept],
         cells: Callable[[], Cells],
+        codes: dict[str, Distinct],
     ) -> None:
-        """``kept`` and ``cells`` are of all columns up to these rows; only whoever asks for them has them made."""
+        """``kept`` and ``cells`` are of all columns up to these rows; only whoever asks for them has them made.
+
+        ``codes`` is where what was found in the first of these rows is kept for the next column that looks at them.
+        """
         self._columns, self._beside = columns, dict.fromkeys(beside)
-        self.own, self.kept, self.cells = own, kept, cells
+        self.own, self.kept, self.cells, self.codes = own, kept, cells, codes
 
     def __getitem__(self, name: str) -> pl.Series:
         if name not in self._beside:
@@ -397,4 +407,10 @@ def sizes_of(name: str, keys: NDArray[np.generic]) -> dict[str, Array]:
 
 def _taken(part: _Part, chosen: NDArray[np.bool_]) -> _Part:
     inside = np.flatnonzero(chosen)
-    return part[0][inside], part[1][inside], {name: column[inside] for name, column in part[2].items()}
+    at = _places(inside)
+    return part[0][inside], part[1][inside], {name: column[at] for name, column in part[2].items()}
+
+
+def _places(rows: NDArray[np.int64]) -> pl.Series:
+    """Numbers of rows as the engine has them: what it makes of an array for each column anew takes most of the time."""
+    return pl.Series(rows, dtype=pl.get_index_type())

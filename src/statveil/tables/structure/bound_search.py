@@ -30,13 +30,14 @@ def natural_bounds(values: Array) -> tuple[float | None, float | None]:
     >>> natural_bounds(1 + shares)
     (None, None)
     """
-    kept = values[np.isfinite(values)]
+    finite = np.isfinite(values)
+    kept = values if finite.all() else values[finite]
     if len(kept) < _EDGE or float(np.min(kept)) == float(np.max(kept)):
         return None, None
     size = min(_EDGE, len(kept)) - 1
-    ends = np.sort(np.partition(kept, size)[: size + 1])
-    low, high = float(ends[0]), float(np.max(kept))
-    tops = np.sort(np.partition(kept, -size - 1)[-size - 1 :])
+    parted = np.partition(kept, (size, len(kept) - size - 1))
+    ends, tops = np.sort(parted[: size + 1]), np.sort(parted[-size - 1 :])
+    low, high = float(ends[0]), float(tops[-1])
     spread = float(np.std(kept))
     below = [bound for bound in (0.0, -1.0) if bound <= low]
     above = [bound for bound, least in ((0.0, -math.inf), (1.0, -1.0), (100.0, 0.0)) if bound >= high and low >= least]

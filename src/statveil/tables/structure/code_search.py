@@ -28,13 +28,15 @@ def find_codes(values: Array, *, continuous: bool = True) -> tuple[float, ...]:
     """
     if len(values) < _LEAST_ROWS:
         return ()
+    whole = values[values == np.floor(values)]
+    numbers = {code: int(np.count_nonzero(whole == code)) for code in _CODES} if len(whole) else {}
+    if not any(numbers.values()):  # as a rule
+        return ()
     low, high = (float(end) for end in np.quantile(values, (0.05, 0.95)))
     spread = high - low
-    whole = values[values == np.floor(values)]
     broken = continuous and spread > 0 and len(whole) / len(values) <= 0.02
     found = {}
-    for code in _CODES:
-        number = int(np.count_nonzero(whole == code))
+    for code, number in numbers.items():
         if not number:
             continue
         far = spread > 0 and max(low - code, code - high) > _FAR * spread

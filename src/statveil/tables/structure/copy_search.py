@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
 from statveil.tables.structure.clocks import is_clock, minutes_between
-from statveil.tables.structure.distinct import distinct, finite_part, known_in_both, mid_ranks
+from statveil.tables.structure.distinct import Memo, distinct, finite_part, known_in_both, mid_ranks
 from statveil.tables.structure.glance import glance, stretches_alike
 from statveil.tables.structure.ties import FORMS, JOINTS, Tie, fitted
 
@@ -169,11 +169,18 @@ def ranks_alone(y: Array) -> bool:
     Numbers stand in equal steps: a column with one tie is no numbering, and classes that are called by their means say
     more than ranks.
     """
+    return _ranks_alone(y)
+
+
+def _in_equal_steps(y: Array) -> bool:
     places, _, counts = distinct(y)
     if len(places) < 2 or np.ptp(counts) > 1 or (len(places) < len(y) and len(places) > 100):
         return False
     gaps = np.diff(places)
     return bool(np.all(np.abs(gaps - gaps[0]) <= 1e-9 * np.abs(y).max()))
+
+
+_ranks_alone = Memo(_in_equal_steps, 128)
 
 
 def _of_number(values: Array, column: Array) -> bool:
@@ -185,9 +192,11 @@ def _of_number(values: Array, column: Array) -> bool:
 
 def _correlated(x: Array, y: Array) -> float:
     good = np.isfinite(x) & np.isfinite(y)
-    if np.count_nonzero(good) < 0.9 * len(x) or not np.ptp(x[good]) or not np.ptp(y[good]):
+    if np.count_nonzero(good) < 0.9 * len(x):
         return 0.0
-    return abs(float(np.corrcoef(x[good], y[good])[0, 1]))
+    if not good.all():
+        x, y = x[good], y[good]
+    return abs(float(np.corrcoef(x, y)[0, 1])) if np.ptp(x) and np.ptp(y) else 0.0
 
 
 def _by_rank(x: Array, y: Array) -> float:
@@ -424,13 +433,24 @@ def _together(values: Array, columns: Mapping[str, Array]) -> Tie | None:
 def _surely_less(table: Array, wanted: Array, share: float) -> bool:
     """Whether columns of mean 0 and spread 1 explain far less, by equations that are ten times as quick to solve.
 
-    Where they are so much alike that these say little, the answer is no.
+    Where two of them are nearly one (a year, as a number and as a date), their difference is worked out row by row.
+    What is left of it by rounding errors alone says nothing, as in the solution for which this is a first look; where
+    it is neither that nor clearly more, the answer is no.
     """
-    among, with_it = table.T @ table, table.T @ wanted
-    ends = np.linalg.eigvalsh(among)
-    if not ends[0] > 1e-6 * ends[-1]:
+    sizes, ways = np.linalg.eigh(table.T @ table)
+    if not sizes[-1] > 0:
         return False
-    return float(with_it @ np.linalg.solve(among, with_it)) < (share - 0.01) * float(wanted @ wanted)
+    nothing = float(np.finfo(np.float64).eps) * max(table.shape)  # of the largest: what a least-squares fit leaves out
+    along, explained = table.T @ wanted, 0.0
+    for size, way in zip(sizes, ways.T, strict=True):
+        made = table @ way if size <= 1e-6 * sizes[-1] else None
+        size = float(size) if made is None else float(made @ made)
+        if size < (0.5 * nothing) ** 2 * sizes[-1]:
+            continue
+        if size < 1e-16 * sizes[-1]:
+            return False
+        explained += float(way @ along if made is None else made @ wanted) ** 2 / size
+    return explained < (share - 0.01) * float(wanted @ wanted)
 
 
 def _usable(column: Array) -> bool:

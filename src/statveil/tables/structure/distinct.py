@@ -42,7 +42,7 @@ class Distinct(NamedTuple):
 
 
 class Memo(Generic[Answer]):
-    """Answers about arrays that nobody can write to, kept while these live, at most so many."""
+    """Answers about arrays that nobody can write to, kept while these live; those asked for last, at most so many."""
 
     def __init__(self, make: Callable[[NDArray[Any]], Answer], most: int) -> None:
         self._make, self._most = make, most
@@ -56,6 +56,9 @@ class Memo(Generic[Answer]):
         key = id(column)
         known = self.kept.get(key)
         if known is not None and known[0]() is column:
+            with self._turn:
+                if self.kept.pop(key, None) is not None:
+                    self.kept[key] = known
             return known[1]
         found = self._make(column)
         with self._turn:
@@ -138,9 +141,12 @@ def _found(column: NDArray[Any]) -> Distinct:
 
 def _counted(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     rising = sorted_by_engine(column)
-    first = np.flatnonzero(np.concatenate((np.ones(min(1, len(rising)), np.bool_), rising[1:] != rising[:-1])))
+    other = rising[1:] != rising[:-1]
+    if other.all():  # as a rule, of numbers that were measured
+        return rising, np.ones(len(rising), np.int64)
+    first = np.flatnonzero(np.concatenate(([True], other)))
     return rising[first], np.diff(first, append=len(rising))
 
 
-distinct_memo: Memo[Distinct] = Memo(_found, 64)
+distinct_memo: Memo[Distinct] = Memo(_found, 128)
 _counted_memo = Memo(_counted, 2)

@@ -22,6 +22,7 @@ from statveil.tables.blocks import Array
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import Others, Told
 from statveil.tables.structure.order_search import Order
+from statveil.tables.structure.together_search import Together
 
 __all__ = ["find_groups", "find_order", "ordered", "parts_rows"]
 
@@ -49,18 +50,22 @@ def find_order(mode: Mode, order: Order) -> list[Finding]:
 def ordered(why: str) -> Finding:
     """The finding that the order of the rows tells, and why that matters."""
     says = (
-        f"the order of the rows tells their values (the table is sorted or grouped, or a series in time), {why}; "
-        "shuffle the rows with --shuffle (shuffle=True)."
+        "the order of the rows tells their values (the table is sorted or grouped, a series in time, rows belong "
+        "together by where they stand, as in a table above its own reverse, or it was shuffled by a seed that anybody "
+        f"would try), {why}; shuffle the rows with --shuffle (shuffle=True), which draws a secret seed."
     )
     return Finding(name="order", values=(), flag="", says=says)
 
 
-def find_groups(mode: Mode, order: Order, others: Others) -> list[Finding]:
-    """A finding that names the other columns that tell so much."""
+def find_groups(mode: Mode, order: Order, others: Others, together: Together | None = None) -> list[Finding]:
+    """A finding that names the other columns that tell so much, by themselves or by what they say of other rows."""
     parted = mode.parts_equals
     least = _least(order.values, order.rows) if parted else _GROUP_SHARE
     equal = min(_EQUAL_SHARE, _EQUAL_ROWS / max(order.rows, 1))
     told = others.told(least=least, equal=None if parted else equal)
+    if together is not None:
+        known = {name for one in told for name in (one.name, one.name.rpartition(" (")[0])}
+        told += together.told(categories=mode.categories, least=least, equal=None if parted else equal, known=known)
     if others.shuffled and find_order(mode, order):
         # sorted by such a column, shuffled rows stand as they stood before
         names_told = {one.name for one in told}

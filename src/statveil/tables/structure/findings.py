@@ -16,6 +16,7 @@ from statveil.tables.structure.heap_search import find_heaps
 from statveil.tables.structure.lattice_search import Lattice, find_lattice, short_floats, ulp
 from statveil.tables.structure.misfit_search import find_excess
 from statveil.tables.structure.multiple_search import multiples, of_multiples, spacing
+from statveil.tables.structure.overtone_search import find_overtones
 from statveil.tables.structure.part_search import lattice_of_a_part
 from statveil.tables.structure.place_search import find_public_rule
 from statveil.tables.structure.ratio_search import binary_step, log_ratios, ratios
@@ -94,11 +95,12 @@ def find_structure(sample: Array, *, bits: int = 53) -> list[Finding]:
     if step:
         return step
     used = _bits(values, bits)
-    found, on = _off_lattice(values, counts, used)
+    fine = ulp(values, used)
+    found, on = _off_lattice(values, counts, used, fine)
     # Round values among the others are named already, and their squares are round as well.
-    others = np.delete(values, on)
-    found += _transform(others, 2 * ulp(others, used)) or (_log_ratios(others) if used > 24 else [])
-    found += _repeats(counts, float("inf") if used > 24 else float((values[-1] - values[0]) / ulp(values, used).max()))
+    others, finer = (np.delete(one, on) if len(on) else one for one in (values, fine))
+    found += _transform(others, 2 * finer) or (_log_ratios(others) if used > 24 else [])
+    found += _repeats(counts, float("inf") if used > 24 else float((values[-1] - values[0]) / fine.max()))
     found += _coarser() if significant_bits(values) else _part(others, used)
     if used > 24 and not any(one.name == "transform" for one in found):
         found += _ratios(others) or _transformed(others)
@@ -207,7 +209,7 @@ def _waves(lattice: Lattice, rows: Array, periods: tuple[int, ...]) -> tuple[tup
         wave = find_wave(lattice, rows)
         if wave is None:
             rough = find_roughness(lattice, rows) or find_public_rule(lattice, rows)
-            return periods, rough or find_skips(lattice, before, rows)
+            return periods, rough or find_skips(lattice, before, rows) or find_overtones(lattice, rows)
         if not wave.whole:
             break
         own = int(wave.period)
@@ -223,9 +225,8 @@ def _bits(values: Array, bits: int) -> int:
     return min(bits, 24) if short_floats(values) else bits
 
 
-def _off_lattice(values: Array, counts: Whole, bits: int) -> tuple[list[Finding], Whole]:
-    """Heaps and atoms of a continuous column, and the positions of the round values."""
-    fine = ulp(values, bits)
+def _off_lattice(values: Array, counts: Whole, bits: int, fine: Array) -> tuple[list[Finding], Whole]:
+    """Heaps and atoms of a continuous column, and the places of its round values; the next number is ``fine`` away."""
     atoms = continuous_atoms(values, counts, fine, least=3 if bits > 24 else 5)
     found = find_round(values, counts, fine, atoms)
     if found is None:

@@ -1,6 +1,7 @@
 """Whether another column tells the rows' values: an id with one value, a group of like rows, a time that sorts them.
 
-Columns are looked at one at a time. Two columns that only together tell a value (home and weekday) are not found.
+Columns are looked at one at a time. What parts of them, other rows and two columns together tell is looked for in
+:mod:`.together_search`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,19 @@ from statveil.tables.structure.text_forms import as_text, leading_bytes
 from statveil.tables.structure.written_digits import plain_digits, roman
 from statveil.tables.structure.written_times import compact_times, written_times
 
-__all__ = ["Beside", "Others", "Told", "joined", "keys_of", "mixed", "numbers_in", "order_of", "read_in_full", "rises"]
+__all__ = [
+    "Beside",
+    "Others",
+    "Told",
+    "joined",
+    "keys_of",
+    "mixed",
+    "numbers_in",
+    "order_of",
+    "read_in_full",
+    "rises",
+    "told_by_groups",
+]
 
 Beside = Iterator[tuple[Array, Mapping[str, pl.Series]]]
 """A pass over the column together with the same rows of all others, in pieces of any length."""
@@ -110,12 +123,10 @@ class Others:
             number, counts = np.unique(keys, return_inverse=True, return_counts=True)[1:]
             shared = counts[number] > 1
             _, group = np.unique(number[shared], return_inverse=True)
-            scores = scores_of(values[shared], categories=self._categories)
-            share = max(share, alike_in_groups(scores, group, level=level / 2, least=least))
-            if equal is not None:
-                same = max(same, equal_in_groups(values[shared], group, least=equal))
-            if self._categories:
-                share = max(share, _one_each(values[shared], group))
+            alike, one_value = told_by_groups(
+                values[shared], group, categories=self._categories, level=level / 2, least=least, equal=equal
+            )
+            share, same = max(share, alike), max(same, one_value)
         orders = self._orders(single)
         if self._categories and equal is not None:
             runs = max(_run(*one, level / 4) for one in orders)
@@ -203,6 +214,26 @@ class _Kept:
         return np.flatnonzero(hashes < np.uint64(2**64 - 1 >> self._shift))
 
 
+def told_by_groups(
+    values: Array,
+    group: NDArray[np.int64],
+    *,
+    categories: bool,
+    level: float,
+    least: float,
+    equal: float | None,
+    strict: bool = False,
+) -> tuple[float, float]:
+    """The share of the variation that lies between groups, and of rows in groups of one value; 0 each if by accident.
+
+    ``group`` numbers the group of each row, from 0 on; every group has at least two rows. With ``equal`` also groups of
+    one value each are looked for, ``strict`` where that is asked of very many groupings.
+    """
+    share = alike_in_groups(scores_of(values, categories=categories), group, level=level, least=least)
+    same = 0.0 if equal is None else equal_in_groups(values, group, least=equal, level=level if strict else None)
+    return (max(share, _one_each(values, group, strict=strict)) if categories else share), same
+
+
 def _run(order: Array, values: Array, level: float) -> float:
     """The share of the rows in the longest run of one category in another column's order; 0 if by accident.
 
@@ -231,7 +262,7 @@ def rises(order: Array) -> bool:
     return bool(max(np.mean(steps >= 0), np.mean(steps <= 0)) >= _RISES)
 
 
-def _one_each(values: Array, group: NDArray[np.int64]) -> float:
+def _one_each(values: Array, group: NDArray[np.int64], *, strict: bool = False) -> float:
     """The share of the groups that have exactly one row of a label, as a household has one head; 0 if by accident."""
     if not len(values):
         return 0.0
@@ -243,7 +274,9 @@ def _one_each(values: Array, group: NDArray[np.int64]) -> float:
         share = rows / len(values)
         one = float(np.mean(np.bincount(group, weights=values == label, minlength=len(sizes)) == 1))
         chance = float(np.mean(sizes * share * (1 - share) ** (sizes - 1)))
-        if one >= _NEARLY_ALL and one - chance > 5 * np.sqrt(max(chance * (1 - chance), 0.0) / len(sizes)):
+        if one >= _NEARLY_ALL and one - chance > (8 if strict else 5) * np.sqrt(
+            max(chance * (1 - chance), 0.0) / len(sizes)
+        ):
             most = max(most, one)
     return most
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
 from statveil.tables.structure.copy_search import find_changes, ranks_alone
-from statveil.tables.structure.distinct import distinct
+from statveil.tables.structure.distinct import distinct, finite_part
 from statveil.tables.structure.limit_links import Curve, CurveLink, Split, limit_link
 from statveil.tables.structure.links import Link, best_cut, lagged
 
@@ -294,7 +294,7 @@ def _beside(
             yield "", lag, np.where(lagged(piece, lag) == piece, lagged(values, lag), np.nan)
     tried = 0
     for name, column in numbers.items():
-        given = column[np.isfinite(column)]
+        given = finite_part(column)
         if name in known or tried >= _NUMBERS or len(given) < 8 * _FEWEST or ranks_alone(given):
             continue
         tried += 1

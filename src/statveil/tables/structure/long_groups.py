@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
 from statveil.tables.structure.aggregate_search import find_aggregates, find_shares
-from statveil.tables.structure.alongside import opaque
+from statveil.tables.structure.alongside import Seen, opaque
+from statveil.tables.structure.distinct import Distinct, distinct
 from statveil.tables.structure.group_search import keys_of, mixed, order_of
 from statveil.tables.structure.links import Link
 
@@ -135,7 +136,9 @@ def _candidates(columns: Mapping[str, pl.Series]) -> Iterator[_Groups]:
     """Columns that group the rows, with those that have one value in each group."""
     plain = [(name, column) for name, column in columns.items() if not opaque(column.dtype)][:_COLUMNS]
     few = {name: column.head(_LOOKED_AT) for name, column in plain}
-    codes = {name: np.unique(keys_of(column), return_inverse=True, return_counts=True) for name, column in few.items()}
+    known: dict[str, Distinct] = columns.codes if isinstance(columns, Seen) else {}
+    known |= {name: distinct(keys_of(column)) for name, column in few.items() if name not in known}
+    codes = {name: known[name] for name in few}
     flags: dict[str, np.uint64 | None] = {}
     for name, (places, _, _) in codes.items():
         if len(places) == 2:

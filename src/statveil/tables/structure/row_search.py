@@ -6,7 +6,7 @@ import numpy as np
 
 from statveil.tables.blocks import Array
 from statveil.tables.structure.apart import FINE, shifted, surely_apart
-from statveil.tables.structure.distinct import distinct, known_in_both, sorted_by_engine
+from statveil.tables.structure.distinct import Memo, distinct, known_in_both, sorted_by_engine
 
 __all__ = ["holds_values"]
 
@@ -54,7 +54,7 @@ def _equal_on_lattice(x: Array, y: Array) -> bool:
     By chance, rows share differences there, and related columns share small ones more often; but not a single one so
     much more often than its neighbours.
     """
-    scale = next((10.0**d for d in range(5) if np.all(np.abs(np.round(x, d) - x) <= 1e-9 * np.abs(x))), None)
+    scale = _scale(x)
     if scale is None or float(np.abs(x).max()) * scale > 1e15:
         return False
     with np.errstate(invalid="ignore"):
@@ -81,6 +81,14 @@ def _equal_on_lattice(x: Array, y: Array) -> bool:
     rng = np.random.default_rng(0)
     luck = max(int(np.unique(rng.permutation(there) - here, return_counts=True)[1].max()) for _ in range(5))
     return bool(seen > luck + 4 * np.sqrt(luck))
+
+
+def _decimal_scale(x: Array) -> float | None:
+    """What makes decimals of the values whole, if they have few of them."""
+    return next((10.0**d for d in range(5) if np.all(np.abs(np.round(x, d) - x) <= 1e-9 * np.abs(x))), None)
+
+
+_scale = Memo(_decimal_scale, 8)
 
 
 def _share_one(values: Array, column: Array) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import ClassVar
 
 import numpy as np
@@ -16,12 +17,20 @@ __all__ = ["WINDOWED", "CountLink", "CountUpLink", "RollingLink", "changes_of", 
 
 Flags = NDArray[np.bool_]
 
+
+def _median(windows: Array) -> Array:
+    """As ``np.median`` has it, which takes several times as long for many short rows."""
+    rising, middle = np.sort(windows, axis=1), windows.shape[1] // 2
+    median = rising[:, middle] if windows.shape[1] % 2 else 0.5 * (rising[:, middle - 1] + rising[:, middle])
+    return np.where(np.isnan(rising[:, -1]), np.nan, median)
+
+
 WINDOWED: dict[str, Callable[[Array], Array]] = {
     "deviation": lambda windows: windows.std(axis=1),
-    "range": lambda windows: windows.max(axis=1) - windows.min(axis=1),
-    "largest": lambda windows: windows.max(axis=1),
-    "smallest": lambda windows: windows.min(axis=1),
-    "median": lambda windows: np.median(windows, axis=1),
+    "range": lambda windows: reduce(np.maximum, windows.T) - reduce(np.minimum, windows.T),
+    "largest": lambda windows: reduce(np.maximum, windows.T),  # several times as fast as along each short row
+    "smallest": lambda windows: reduce(np.minimum, windows.T),
+    "median": _median,
 }
 """What is said of the rows of a window."""
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
 from statveil.tables.structure.copy_search import find_changes
-from statveil.tables.structure.distinct import distinct
+from statveil.tables.structure.distinct import distinct, known_in_both
 from statveil.tables.structure.links import Link, lagged
 from statveil.tables.structure.running_links import (
     WINDOWED,
@@ -122,8 +122,7 @@ def _counts_up(name: str, values: Array, column: Array) -> CountUpLink | None:
 
     So the rows need not stand in their order.
     """
-    good = np.isfinite(values) & np.isfinite(column)
-    x, number = values[good], column[good]
+    x, number = known_in_both(values, column)
     if len(x) < _LEAST_ROWS or np.any(number != np.floor(number)):
         return None
     places, code, counts = distinct(number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -10,12 +11,13 @@ from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
 
-__all__ = ["KEEP", "Sampler"]
+__all__ = ["KEEP", "SampledUntil", "Sampler"]
 
 KEEP = 2**20
 """Finite rows up to which everything is kept."""
 
 _STRIPE = 2**16  # rows hashed at once: what stays in the cache
+_ALWAYS = 16  # rows that are left once their number was halved so many times are in every sample
 _GOLDEN = 2_654_435_769  # 2**32 over the golden ratio
 # Fibonacci hashing: row * _GOLDEN modulo 2**32. It is linear, so the rows of a stripe only add their start. Together
 # with a residue of the row it is spread evenly for every period, so that periodic data does not fool it.
@@ -97,7 +99,7 @@ class Sampler:
         kept: NDArray[np.uint32] | None
         if self._shift:
             where, kept = _below(start, len(values), self._shift)
-            values = values[where]
+            values = values.take(where)
         else:
             kept = None
         if not (finite := np.isfinite(values)).all():
@@ -116,8 +118,32 @@ class Sampler:
         for i in range(len(self._values)):
             hashes = self._hashed(i)
             below = np.flatnonzero(hashes < limit)
-            self._values[i], self._hashes[i] = self._values[i][below], hashes[below]
+            self._values[i], self._hashes[i] = self._values[i].take(below), hashes.take(below)
         self._held = sum(len(values) for values in self._values)
+
+
+class SampledUntil(Sampler):
+    """The same, where rows are kept only until some of them tell all that the sample will be asked.
+
+    Rows of the least hashes are in the sample of every table that there is (up to 2**36 rows). As soon as ``told`` says
+    that such rows leave no doubt, whatever else is in the sample, they stand for it, and no other is kept.
+    """
+
+    def __init__(self, told: Callable[[Array], bool]) -> None:
+        super().__init__()
+        self._told, self._enough = told, False
+
+    def add(self, values: Array, start: int) -> None:
+        for at in range(0, 0 if self._enough else len(values), _STRIPE):
+            stripe = values[at : at + _STRIPE]
+            always = stripe[_below(start + at, len(stripe), _ALWAYS)[0]]
+            always = always[np.isfinite(always)]
+            if len(always) and self._told(always):
+                self.thin(0)
+                super().add(always, start + at)
+                self._enough = True
+                return
+            super().add(stripe, start + at)
 
 
 @lru_cache(maxsize=16)

@@ -139,14 +139,23 @@ def _sums_before(rows: Array, parts: int) -> Array:
 
 def _opposites(rows: Array, total: float, step: float, fine: float) -> bool:
     """Whether more pairs of rows add up to a number than to those beside it."""
-    away = rows[rows != total / 2] - total / 2
-    if min(np.count_nonzero(away > 0), np.count_nonzero(away < 0)) < _PAIRS:
+    if min(np.count_nonzero(rows > total / 2), np.count_nonzero(rows < total / 2)) < _PAIRS:
         return False
-    away = np.sort(away if len(away) <= _PAIRED else away[np.argpartition(np.abs(away), _PAIRED)[:_PAIRED]])
+    away = np.sort(_nearest(rows[rows != total / 2] - total / 2))
     if step and len(np.unique(away)) < _FEW * len(away):
         return False
     slack = max(1e-6 * step, fine * max(float(np.abs(rows).max()), abs(total)))
     return _stands_out(away, slack, step or 4 * slack)
+
+
+def _nearest(away: Array) -> Array:
+    """Those nearest to 0, where there are more than are looked at."""
+    if len(away) <= _PAIRED:
+        return away
+    size = np.abs(away)
+    near = size <= np.partition(size, _PAIRED - 1)[_PAIRED - 1]
+    # where several are as far as the last one, which of them are taken is a matter of the order
+    return away[near] if np.count_nonzero(near) == _PAIRED else away[np.argpartition(size, _PAIRED)[:_PAIRED]]
 
 
 def _reciprocals(rows: Array, step: float, fine: float) -> bool:
@@ -154,7 +163,7 @@ def _reciprocals(rows: Array, step: float, fine: float) -> bool:
     if step or np.count_nonzero(rows > 1) < _PAIRS or np.count_nonzero((rows > 0) & (rows < 1)) < _PAIRS:
         return False
     logs = np.log(rows[(rows > 0) & (rows != 1)])
-    logs = np.sort(logs if len(logs) <= _PAIRED else logs[np.argpartition(np.abs(logs), _PAIRED)[:_PAIRED]])
+    logs = np.sort(_nearest(logs))
     slack = fine * max(4.0, float(np.abs(logs).max()))
     return _stands_out(logs, slack, 4 * slack)
 

@@ -225,8 +225,8 @@ def _told(sample: Alongside) -> Iterator[tuple[str, ...]]:
 
 
 def _finite(column: Array) -> Array:
-    """The column with infinite values left out as missing ones are."""
-    return np.where(np.isfinite(column), column, np.nan)
+    """The column with infinite values left out as missing ones are; itself without such: what is kept of it serves."""
+    return np.where(np.isfinite(column), column, np.nan) if np.isinf(column).any() else column
 
 
 def _periodic(sample: Alongside, known: set[str]) -> Iterator[str]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
-from statveil.tables.structure.distinct import distinct, in_order
+from statveil.tables.structure.distinct import Memo, distinct, in_order
 from statveil.tables.structure.links import SameLink, WithinLink, within_groups
 from statveil.tables.structure.multiple_search import common_multiples, multiples
 
@@ -71,6 +71,8 @@ def find_within(values: Array, numbers: Mapping[str, Array], labels: Mapping[str
             with np.errstate(invalid="ignore"):
                 ratio = np.where(good, x - shape, np.nan)
             rest = within_groups(ratio, code.astype(np.float64))
+            if not np.isfinite(rest[good]).any():  # each group has both numbers in one row at most
+                continue
             spread, off = float(np.nanmean(own[good] ** 2)), float(np.nanmean(rest[good] ** 2))
             if spread > 1e-12 and off <= (1 - _TOLD) * spread:
                 found.append(WithinLink(columns=(name, group)))
@@ -168,8 +170,7 @@ def multiples_within(values: Array, keys: Keys) -> bool:
     if len(names) == len(keys):
         return False  # no two rows of one label
     if len(names) == 1:
-        rising = in_order(values)
-        return common_multiples(rising[:-1], rising[1:])
+        return _all_multiples(values)
     order = np.lexsort((values, code))
     same = code[order[1:]] == code[order[:-1]]
     return common_multiples(values[order[:-1]][same], values[order[1:]][same])
@@ -177,14 +178,30 @@ def multiples_within(values: Array, keys: Keys) -> bool:
 
 def multiples_of(values: Array, column: Array) -> bool:
     """Whether the rows are round amounts times, or over, what another column says in the row."""
-    x, first, counts = np.unique(values[:_GLANCE], return_index=True, return_counts=True)
-    once = counts == 1  # one value over several numbers stands as those do
-    x, y = x[once], column[:_GLANCE][first[once]]
+    x, first = _once_in_a_glance(values)
+    y = column[:_GLANCE][first]
     if len(np.unique(y[np.isfinite(y)])) < _GROUPS:
         return False
     with np.errstate(all="ignore"):
         both = (x / y, x * y)
     return any(multiples(np.unique(one[np.isfinite(one)])) for one in both)
+
+
+def _met_once(values: Array) -> tuple[Array, NDArray[np.int64]]:
+    """The values that one of the first rows has, rising, and which: one over several numbers stands as those do."""
+    x, first, counts = np.unique(values[:_GLANCE], return_index=True, return_counts=True)
+    return x[counts == 1], first[counts == 1]
+
+
+_once_in_a_glance = Memo(_met_once, 8)
+
+
+def _multiples_in_order(values: Array) -> bool:
+    rising = in_order(values)
+    return common_multiples(rising[:-1], rising[1:])
+
+
+_all_multiples = Memo(_multiples_in_order, 8)
 
 
 def marks_repeats(values: Array, keys: Keys) -> bool:
