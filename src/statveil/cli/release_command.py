@@ -133,6 +133,7 @@ def command(
                 "distortion": plan.distortion,
                 "shuffled": shuffle,
                 "accepted": [leak["name"] for leak in done.card["accepted_leaks"]],
+                "to_check": list(done.to_check),
                 "notes": [*done.notes, *notes],
                 **_entered(keeper),
             }
@@ -191,6 +192,7 @@ def _release_table(
                     }
                     for name, one in columns.items()
                 },
+                "to_check": list(done.to_check),
                 "notes": [*done.notes, *notes],
                 **_entered(keeper),
             }

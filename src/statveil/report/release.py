@@ -22,7 +22,7 @@ def describe_release(done: Release) -> str:
     promised = done.card["guarantee"]
     lines = [f"{where}{name} released, mode {done.card['mode']}.", f"  {promised['in_words']}", f"  {promised['says']}"]
     lines += [f"  accepted leak {leak['name']}: {leak['says']}" for leak in done.card["accepted_leaks"]]
-    return "\n".join([*lines, *(f"  note    {note}" for note in done.notes)])
+    return "\n".join([*lines, *_for_the_holder(done)])
 
 
 def _describe_table(done: Release) -> str:
@@ -40,4 +40,8 @@ def _describe_table(done: Release) -> str:
             lines.append(f"  {name}: moved along with {one['to']}.")
         elif one["done"] == "derived":
             lines.append(f"  {name}: derived, {one['expression']}.")
-    return "\n".join([*lines, *(f"  note    {note}" for note in done.notes)])
+    return "\n".join([*lines, *_for_the_holder(done)])
+
+
+def _for_the_holder(done: Release) -> list[str]:
+    return [*(f"  check   {one}" for one in done.to_check), *(f"  note    {note}" for note in done.notes)]

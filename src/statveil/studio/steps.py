@@ -82,7 +82,7 @@ def release(task: Task, progress: Progress) -> dict[str, Any]:
         ledger=_keeper(task),
         progress=progress,
     )
-    return {"words": [done.card["guarantee"]["says"], *(str(note) for note in done.notes)]}
+    return {"words": [done.card["guarantee"]["says"], *done.to_check, *(str(note) for note in done.notes)]}
 
 
 def look_back(task: Task, progress: Progress) -> None:

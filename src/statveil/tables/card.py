@@ -211,7 +211,8 @@ def _checked(plan: Plan, shuffled: bool, beside: OtherColumns | None) -> list[st
         _order_checked(shuffled),
         f"Every {each} by itself: whether its groups have like values, whether sorting by it orders the values.",
         f"{_TOGETHER}, in up to 65,536 rows.",
-        "Not looked at: groups that three or more columns make together, other tables, what is too weak to show in "
+        "All other columns together, where several rows have the same in all of them.",
+        "Not looked at: groups that three or more of several columns make, other tables, what is too weak to show in "
         "this many rows: pairs of rows in fewer than about 100, or in fewer than 1,000 if they are only half alike.",
     ]
     return lines if plan.release_mode.categories else [*searched, *lines]

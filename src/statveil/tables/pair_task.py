@@ -120,6 +120,7 @@ class TwoColumns(Task):
             accepted=dict.fromkeys(self.secret.names, prepared.accepted),
             shuffle=prepared.seed if self.shuffle else None,
             notes=(*(() if lent is None else lent.notes), *prepared.warnings),
+            to_check=prepared.to_check,
         )
 
     def checks(self, table: Source, card: dict[str, Any]) -> Iterator[Check]:

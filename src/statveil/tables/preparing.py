@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from statveil.errors import ColumnError, ProblemError
 from statveil.made_plan import Applied, Plan
@@ -39,6 +40,7 @@ from statveil.tables.structure.exchangeable import find_groups, find_order, part
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import Beside, Others
 from statveil.tables.structure.order_search import Order
+from statveil.tables.structure.singling import ALL_COLUMNS, Singling, cells_of
 from statveil.tables.structure.telling import MOST_COLUMNS, Copies
 from statveil.tables.structure.together_search import Together
 from statveil.tables.verification import Verifier, bounds_of, check_accepted, refuse_undeclared
@@ -83,6 +85,8 @@ class Prepared:
     rows: int
     """Rows that have a value."""
     warnings: tuple[str, ...] = ()
+    to_check: tuple[str, ...] = ()
+    """What the release rests on, and only the holder can know."""
     """What the holder should know before publishing."""
     later: Later | None = None
     """What must be looked for while the table is written, if that was asked for."""
@@ -157,7 +161,8 @@ def prepare(
     linked: LinkedColumns | LinkedGroups | None = None
     if groups is not None and beside is not None and not trial and "groups" not in accepted:
         linked = LinkedColumns() if isinstance(groups, Halves) else LinkedGroups(groups)
-    watchers = [] if later else [one for one in (copies, apart, linked) if one is not None]
+    singling = Singling() if (rows_drawn or groups is not None) and beside is not None and not trial else None
+    watchers = [] if later else [one for one in (copies, apart, linked, singling) if one is not None]
     once = FirstBeside(lambda: read(labels), pass_beside, Watchers(*watchers) if watchers else None)
     blocks: Blocks = above_each_other(once) if isinstance(groups, Halves) else once
     order = Order(categories=labels is not None)
@@ -261,6 +266,7 @@ def prepare(
         facts=facts,
         rows=int(counts.sum()) if counts is not None else rows_said(plan, measured) if measured is not None else 0,
         warnings=told,
+        to_check=() if singling is None else singling.to_check(shuffled=shuffled, drawn=rows_drawn),
         later=looking,
     )
 
@@ -376,7 +382,8 @@ def _groups(plan: Plan, order: Order, rows: Beside, most: int | None, *, shuffle
     for values, columns in rows:
         if not columns or (most is not None and len(columns) > most):
             return []
-        others.add(values, columns)
+        cells = {ALL_COLUMNS: pl.Series(cells_of(columns, len(values)))} if len(columns) > 1 else {}
+        others.add(values, {**columns, **cells})
         together.add(values, columns)
     return find_groups(plan.release_mode, order, others, together)
 

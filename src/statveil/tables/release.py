@@ -37,6 +37,8 @@ class Release(Spoken):
         True statistic, coefficients and secret seed. Private: never share it.
     notes : tuple of str
         What the holder should know before publishing: what of a file was not carried over, and warnings.
+    to_check : tuple of str
+        What the guarantee rests on and only the holder can know, with the names of the columns that it is about.
     """
 
     words = "report.release:describe_release"
@@ -45,6 +47,7 @@ class Release(Spoken):
     card: dict[str, Any]
     record: dict[str, Any]
     notes: tuple[str, ...] = ()
+    to_check: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         what = f"mode={self.card['mode']!r}" if "mode" in self.card else f"columns={len(self.card['columns'])}"
@@ -259,7 +262,7 @@ def _in_memory(task: Task, table: Any, record: Any, *, books: Bookkeeper, kept: 
     if not isinstance(books, NoBooks):
         _enter(books, task, ready, released, source_mark(ready.seed, sha256) if kept and task.seed is None else None)
     notes = (*source.notes, *ready.notes, *books.notes)
-    return Release(table=released, card=ready.card(None), record=ready.record, notes=notes)
+    return Release(table=released, card=ready.card(None), record=ready.record, notes=notes, to_check=ready.to_check)
 
 
 def _enter(books: Bookkeeper, task: Task, ready: Ready, released: Any, source: str | None) -> None:

@@ -327,7 +327,8 @@ def _release(
     ]
     with books.entered(*written):
         outlet.publish(_text(card))
-    return Release(table=outlet.named, card=card, record=ready.record, notes=(*table.notes, *ready.notes, *books.notes))
+    notes = (*table.notes, *ready.notes, *books.notes)
+    return Release(table=outlet.named, card=card, record=ready.record, notes=notes, to_check=ready.to_check)
 
 
 def _write(table: TableFile, fresh: Path, ready: Ready, progress: Progress) -> None:

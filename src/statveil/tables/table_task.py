@@ -211,6 +211,7 @@ class WholeTable(Task):
                 *(() if lent is None else lent.notes),
                 *(f"Column {name!r}: {note}" for name, one in hidden.items() for note in one.warnings),
             ),
+            to_check=tuple(f"Column {name!r}: {one}" for name, of in hidden.items() for one in of.to_check),
         )
 
     def checks(self, table: Source, card: dict[str, Any]) -> Iterator[Check]:

@@ -41,6 +41,7 @@ class Ready:
     shuffle: int | None = None
     """The secret seed that puts the rows in another order."""
     notes: tuple[str, ...] = ()
+    to_check: tuple[str, ...] = ()
     watch: Watch | None = None
     """Must see all rows while they are written, where :attr:`refuse` is to be asked afterwards."""
     refuse: Callable[[], None] | None = None
@@ -160,6 +161,7 @@ class OneColumn(Task):
             accepted={str(self.column): prepared.accepted},
             shuffle=prepared.seed if self.shuffle else None,
             notes=(*(() if lent is None else lent.notes), *prepared.warnings),
+            to_check=prepared.to_check,
             watch=None if later is None else Watching(name=name, later=later),
             refuse=None if later is None else later.refuse,
         )
