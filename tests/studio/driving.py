@@ -6,6 +6,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from playwright.sync_api import TimeoutError
+
+_JOBS = """() => fetch("/api/study", {headers: {"X-Statveil-Token":
+    document.querySelector('meta[name="statveil-token"]').content}}).then((one) => one.json())
+    .then((study) => JSON.stringify(study.jobs))"""
 AXE = resources.files("axe_playwright_python") / "axe.min.js"
 
 
@@ -104,8 +109,21 @@ class Page:
     def freeze(self) -> None:
         self.step("tradeoff")
         self.tab.wait_for_selector(".here")
-        self.tab.click("#freeze")
-        self.tab.wait_for_selector("#to-release")
+        # curves are still being refined, and what they add can move the button away under a click: then one clicks again
+        for _ in range(4):
+            self.tab.click("#freeze")
+            if self._appears("#stop-plan, #to-release"):
+                break
+        assert self._appears("#to-release", 90_000), (
+            f"no plan: notice {self.tab.inner_text('#notice')!r}, jobs {self.tab.evaluate(_JOBS)}"
+        )
+
+    def _appears(self, selector: str, milliseconds: int = 10_000) -> bool:
+        try:
+            self.tab.wait_for_selector(selector, timeout=milliseconds)
+        except TimeoutError:
+            return False
+        return True
 
     def download(self, name: str, folder: Path) -> Path:
         with self.tab.expect_download() as awaited:
