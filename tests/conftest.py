@@ -16,7 +16,7 @@ from statveil.tables.structure import telling
 from tests.best_possible import Remembered, none_known
 from tests.remembered import OnceForEachColumn, OnceForEachGoal, OnceForEachTable
 
-settings.register_profile("steady", derandomize=True, deadline=None)
+settings.register_profile("steady", derandomize=True, deadline=None, max_examples=60)
 settings.register_profile("search", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 

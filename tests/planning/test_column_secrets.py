@@ -125,7 +125,7 @@ def test_the_risk_is_what_the_best_attacker_on_the_whole_released_table_reaches(
     """
     problem, risk, (low, high) = CASES[name]
     plan = sv.plan(problem, max_risk=risk)
-    relative, rows, trials = name == "ratio", 30, 300
+    relative, rows, trials = name == "ratio", 30, 150
     rng = np.random.default_rng(11)
     one, two = rng.gamma(3.0, 2.0, rows), rng.gamma(5.0, 2.0, rows)
     kept = rng.normal(size=rows)

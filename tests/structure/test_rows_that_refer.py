@@ -336,9 +336,12 @@ TOGETHER = [
 ]
 
 
-def test_columns_of_usual_tables_are_not_named():
+@pytest.mark.parametrize(
+    ("seeds", "most"), [(range(60), 1), pytest.param(range(60, 200), 1, marks=pytest.mark.slow)], ids=["some", "more"]
+)
+def test_columns_of_usual_tables_are_not_named(seeds, most):
     named = {}
-    for seed in range(200):
+    for seed in seeds:
         rng = np.random.default_rng(seed)
         frame = unrelated(rng, int(np.exp(rng.uniform(np.log(300), np.log(2_000)))))
         # some of them in each table: all pairs of all columns would take minutes
@@ -346,7 +349,7 @@ def test_columns_of_usual_tables_are_not_named():
         found = refer(frame.select(some))
         if found:
             named[seed] = found
-    assert len(named) <= 2, named
+    assert len(named) <= most, named
 
 
 def test_chance_is_what_a_binomial_number_gives():

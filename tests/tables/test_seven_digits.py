@@ -96,7 +96,7 @@ def scale_attack(seed):
     mean = rng.uniform(400, 1500)
     shape = short_floats(1, 1500, rng)
     x = (mean / POUND / shape.mean() * shape).astype(np.float32).astype(np.float64) * POUND
-    released = np.sort(sv.release(SCALE, x, accept=["bounds"]))
+    released = np.sort(sv.release(SCALE, x, accept=["bounds"], seed=seed))
     near = released.mean()
     octave = 2.0 ** math.floor(math.log2(near / POUND)) * POUND
     guesses = np.arange(near - 0.5 * SCALE.bin, near + 0.5 * SCALE.bin, 0.2 * octave / 1000)
@@ -113,7 +113,7 @@ def odds_attack(seed):
     humps[:75] = rng.uniform(1e-3, 1, 75)  # over so many octaves that no common step is found
     humps = 100 * moved_odds(humps / 100, math.exp(rng.uniform(-0.5, 0.5)))
     x = (humps / POUND).astype(np.float32).astype(np.float64) * POUND
-    released = np.sort(sv.release(ODDS, x))
+    released = np.sort(sv.release(ODDS, x, seed=seed))
     near, share = released.mean(), released / 100
     slope = 100 * (share * (1 - share)).mean()
     logs = np.arange(-0.75 * ODDS.bin / slope, 0.75 * ODDS.bin / slope, 1 / 4000)
@@ -131,12 +131,12 @@ def odds_attack(seed):
 
 @pytest.mark.parametrize(("attack", "module", "plan"), [(scale_attack, affine, SCALE), (odds_attack, odds, ODDS)])
 def test_the_scan_that_finds_the_factor_without_the_blur_falls_to_the_stated_risk(attack, module, plan, monkeypatch):
-    trials = 25  # at most 0.3 of them where 0.9 are hits without the blur
+    trials = 16  # at most 0.35 of them where 0.9 are hits without the blur
     hits = sum(attack(seed) for seed in range(trials))
     assert hits / trials <= plan.risk + 3.3 * math.sqrt(plan.risk * (1 - plan.risk) / trials)
     # the positive control: the map as it was, which smeared 32-bit floats alone
     monkeypatch.setattr(module, "blurred", lambda values, seed, held=(): affine.smeared(values, seed, fixed=None))
-    assert sum(attack(seed) for seed in range(10)) >= 9
+    assert sum(attack(seed) for seed in range(7)) >= 6
 
 
 # --- what stays -------------------------------------------------------------------------------

@@ -162,7 +162,7 @@ def problems(draw: Any) -> tuple[Ordinal, Secret, float, float]:
     return family, draw(st.sampled_from(secrets)), low, high
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(problem=problems(), seed=st.integers(0, 2**32 - 1))
 def test_no_pair_of_members_lies_below_gamma(problem: tuple[Ordinal, Secret, float, float], seed: int) -> None:
     family, secret, low, high = problem
@@ -184,7 +184,7 @@ def test_no_pair_of_members_lies_below_gamma(problem: tuple[Ordinal, Secret, flo
     assert means.min() >= ordinal_gamma(family, secret, low, high, "w1") * (1 - 1e-9)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(problem=problems())
 def test_the_proof_refuses_a_value_that_is_too_large(problem: tuple[Ordinal, Secret, float, float]) -> None:
     # positive control: an unsound bound would prove more than is true

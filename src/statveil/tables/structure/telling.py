@@ -104,6 +104,8 @@ class Copies:
                 f"{MOST_COLUMNS:,}: nobody has looked whether these tell them; drop those that are not needed."
             )
             return [Finding(name="copies", values=(), flag="", says=says)]
+        if not self._columns:  # a column alone: what others would be held against takes as long to work out as all else
+            return []
         sample = self._rows.done()
         searched = _neighbours(sample) if self._categories else chain(map(_said, _told(sample)), _once(sample))
         if not self._categories and self._values_show:
