@@ -84,7 +84,8 @@ def test_a_specification_is_released_from_and_to_a_database(place, tmp_path, wag
 def test_inspect_audit_and_verify_read_databases(place, wages):
     released("shift", wages, place.address("out"))
     assert [one.column for one in sv.inspect(wages).columns] == ["id", "value", "note"]
-    found = sv.audit(BY_MODE["shift"], wages, place.address("out"), column="value", trials=200, seed=1, attackers=["plug-in"])
+    asked = {"column": "value", "trials": 200, "seed": 1, "attackers": ["plug-in"]}
+    found = sv.audit(BY_MODE["shift"], wages, place.address("out"), **asked)
     assert found.rows > 0
     assert not found.leaks
 

@@ -6,7 +6,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import TimeoutError
+from playwright.sync_api import TimeoutError as TooLongError
 
 _JOBS = """() => fetch("/api/study", {headers: {"X-Statveil-Token":
     document.querySelector('meta[name="statveil-token"]').content}}).then((one) => one.json())
@@ -109,7 +109,7 @@ class Page:
     def freeze(self) -> None:
         self.step("tradeoff")
         self.tab.wait_for_selector(".here")
-        # curves are still being refined, and what they add can move the button away under a click: then one clicks again
+        # curves are still being refined, and what they add can move the button away under a click: one clicks again
         for _ in range(4):
             self.tab.click("#freeze")
             if self._appears("#stop-plan, #to-release"):
@@ -121,7 +121,7 @@ class Page:
     def _appears(self, selector: str, milliseconds: int = 10_000) -> bool:
         try:
             self.tab.wait_for_selector(selector, timeout=milliseconds)
-        except TimeoutError:
+        except TooLongError:
             return False
         return True
 
