@@ -177,6 +177,7 @@ def prepare(
 
     counts: Counts | None = None
     looking: Later | None = None
+    verifier: Verifier | None = None
     if labels is not None:
         counts = count_categories(blocks, len(labels), watch=order.add)
         found = _refused(column, accepted, [*_few_rows(plan, int(counts.sum())), *related(_counted(counts))])
@@ -186,9 +187,10 @@ def prepare(
         centre = 0.0
     else:
         verifier = _verifier(plan, groups, bits=type.bits)
+        watched = verifier.watch
 
         def watch(values: Array, start: int) -> None:
-            verifier.watch(values, start)
+            watched(values, start)
             if rows_drawn:
                 order.add(values)
 
@@ -239,6 +241,8 @@ def prepare(
         counts=counts,
         groups=groups,
         measured_groups=None if measured is None else measured.groups,
+        sampler=None if verifier is None else verifier.sampler,
+        rows=0 if measured is None else measured.rows,
     )
     column_map = build_map(job)
     if type.scale is not None and mode.whole_steps and Fraction(repr(plan.problem.known.spacing)) * 10**type.scale % 1:
