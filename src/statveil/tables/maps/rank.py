@@ -68,7 +68,7 @@ def _by_value(values: Array) -> Places:
     joint = sorted_by_engine(joint)
     order = (joint & np.uint64((1 << places) - 1)).view(np.int64)
     if lost:  # the bits that found no room tell the others apart
-        near = _with_an_equal((joint >> np.uint64(places)))
+        near = _with_an_equal(joint >> np.uint64(places))
         rows = order[near]
         order[near] = rows[np.argsort(values[rows], kind="stable")]
     return order
