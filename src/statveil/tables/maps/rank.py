@@ -40,6 +40,7 @@ _KEYS, _SAMPLE = 0x20, 0x21  # purposes of the random streams
 _RUN = 2**20  # rows of one run, about: what is sorted in memory at a time, twice
 _RUNS = 256  # at most, so that a run's number is one byte and the open files stay few
 _SAMPLED = 64  # rows of a full block that decide where the runs are cut
+_CELLS, _SHARED = 4096, 4  # by which a row's run is found, and cuts in one of them that are compared one by one
 _SIZE = np.int64(2**63 - 1)  # bits of a float but for its sign
 _RECORD = np.dtype([("value", np.float64), ("key", np.uint64)])
 
@@ -109,15 +110,25 @@ def _ordered(values: Array, keys: Keys) -> Places:
     return order
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
 class _Cuts:
     """Where runs end: a row belongs to the run after the last cut that is not above its (value, key)."""
 
-    values: Array
-    keys: Keys
+    def __init__(self, values: Array, keys: Keys) -> None:
+        self.values, self.keys = values, keys
+        self._above = np.append(values, np.inf)
+        self._low, self._per_cell = 0.0, 0.0
+        self._first: Places | None = None  # cuts below each of many cells of equal width
+        self._most = 0  # cuts in one cell
+        with np.errstate(all="ignore"):
+            width = np.subtract(*values[[-1, 0]]) if len(values) else np.float64(0)
+            per_cell = _CELLS / width
+        if 0 < per_cell < np.inf:
+            self._low, self._per_cell = float(values[0]), float(per_cell)
+            own = self._cells(values)
+            self._first, self._most = np.searchsorted(own, np.arange(_CELLS + 1)), int(np.bincount(own).max())
 
     def runs_of(self, values: Array, keys: Keys) -> NDArray[np.uint8]:
-        run = np.searchsorted(self.values, values, side="right")
+        run = self._runs_by_value(values)
         # A frequent value may hold several cuts: its rows are told apart by their keys, so no run grows with the ties.
         at = np.flatnonzero(self.values[np.maximum(run - 1, 0)] == values) if len(self.values) else run[:0]
         for value in np.unique(values[at]):
@@ -126,12 +137,29 @@ class _Cuts:
             run[rows] = first + np.searchsorted(self.keys[first:stop], keys[rows], side="right")
         return run.astype(np.uint8)
 
+    def _runs_by_value(self, values: Array) -> Places:
+        """How many cuts are not above each value."""
+        if self._first is None or self._most > _SHARED:
+            return np.searchsorted(self.values, values, side="right")
+        # a quarter of the time of searching: a cell's number rises with the value, so that only cuts in its own cell
+        # are left to be compared with
+        run = self._first[self._cells(values)]
+        for _ in range(self._most):
+            run += values >= self._above[run]
+        return run
+
+    def _cells(self, values: Array) -> Places:
+        with np.errstate(over="ignore"):
+            place = values - self._low
+            place *= self._per_cell
+        return np.clip(place, 0.0, float(_CELLS), out=place).astype(np.int64)
+
 
 def _cuts(values: Array, keys: Keys, runs: int) -> _Cuts:
     """Cuts that divide a sample of the column into ``runs`` equal parts."""
     order = np.lexsort((keys, values))
     chosen = order[np.arange(1, runs) * len(order) // runs]
-    return _Cuts(values=values[chosen], keys=keys[chosen])
+    return _Cuts(values[chosen], keys[chosen])
 
 
 def _sorted_in_memory(blocks: Blocks, *, rows: int, seed: int, released: Released) -> Array:
