@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from concurrent.futures import Future
+
 import numpy as np
 import polars as pl
 import pytest
 
 import statveil as sv
-from statveil.errors import StructureError
-from statveil.tables import looking_later
+from statveil.errors import FileError, StructureError, TableError
+from statveil.tables import looking_later, preparing, release_file
 from statveil.tables.files.columnar import ColumnarParts
+from statveil.tables.verification import Verifier
 from statveil.work_folder import work_folder_of
 
 ROWS = 70_000  # more than a block
@@ -40,20 +44,20 @@ def table(told, *, gaps=False):
     return pl.DataFrame({"a": rng.normal(size=ROWS), "x": hidden, **others})
 
 
-def outcome(plan, folder, source, name, monkeypatch, *, later):
-    """The bytes, or the refusal."""
+def outcome(plan, folder, source, name, monkeypatch, *, later, accept=()):
+    """The bytes and the record, or the refusal."""
     monkeypatch.setattr(looking_later, "SHORT", 0 if later else 2**22)
     out, record = folder / f"{name}{source.suffix}", folder / f"{name}.json"
     try:
-        sv.release_file(plan, source, out, column="x", accept=["bounds"], seed=5, record=record)
+        done = sv.release_file(plan, source, out, column="x", accept=["bounds", *accept], seed=5, record=record)
     except StructureError as error:
         assert not out.exists()
         assert not record.exists()
         assert not work_folder_of(out).exists()
         return str(error)
-    assert record.exists()
+    assert json.loads(record.read_text()) == done.record
     files = [out] if out.is_file() else sorted(out.rglob("*.parquet"))
-    return [path.read_bytes() for path in files]
+    return [done.record, *(path.read_bytes() for path in files)]
 
 
 @pytest.mark.parametrize("told", TELLING)
@@ -97,3 +101,102 @@ def test_short_tables_and_drawn_rows_are_looked_at_first(tmp_path, monkeypatch):
     )
     with pytest.raises(StructureError, match="other columns tell"):
         sv.release_file(sv.plan(problem, max_risk=0.2), source, tmp_path / "out.parquet", column="x")
+
+
+# what the column shows by itself: a lattice, on which the map depends, and a frequent value
+SHOWING = {
+    "step": lambda x: np.round(2 * x) / 2,
+    "atoms": lambda x: np.where(np.arange(len(x)) % 50 == 0, 120.0, x),
+}
+
+
+@pytest.mark.parametrize("shown", SHOWING)
+@pytest.mark.parametrize("told", ["copy", "nothing"])
+@pytest.mark.parametrize("accepted", [False, True])
+def test_what_the_column_shows_by_itself_is_refused_first(shown, told, accepted, tmp_path, monkeypatch):
+    source, plan = tmp_path / "in.parquet", SCALE if told == "copy" else PLAN
+    frame = table(told)
+    frame.with_columns(x=pl.Series(SHOWING[shown](frame["x"].to_numpy()))).write_parquet(source)
+    accept = ["step", "heaps", "atoms", "rough"] if accepted else []
+    before, late = (
+        outcome(plan, tmp_path, source, str(later), monkeypatch, later=later, accept=accept) for later in (False, True)
+    )
+    assert before == late
+    if not accepted:
+        assert "other columns tell" not in late
+    elif told == "copy":
+        assert "other columns tell" in late
+    else:
+        assert shown in {found["name"] for found in late[0]["structure_found"]}
+
+
+def rounded(folder):
+    source = folder / "in.parquet"
+    table("nothing").with_columns(pl.col("x").round(0)).write_parquet(source)
+    return source
+
+
+def test_the_writing_ends_as_soon_as_the_column_is_refused(tmp_path, monkeypatch):
+    def at_once(work):
+        done = Future()
+        try:
+            done.set_result(work())
+        except StructureError as error:
+            done.set_exception(error)
+        return done
+
+    monkeypatch.setattr(looking_later, "SHORT", 0)
+    monkeypatch.setattr(preparing, "started", at_once)
+    seen = []
+    with pytest.raises(StructureError, match="multiples of 1"):
+        sv.release_file(
+            PLAN, rounded(tmp_path), tmp_path / "out.parquet", column="x", progress=lambda stage, *_: seen.append(stage)
+        )
+    assert "reading" in seen
+    assert "writing" not in seen
+    assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
+
+
+def test_an_error_of_the_writing_does_not_stand_before_a_refusal(tmp_path, monkeypatch):
+    def fails(*_, **__):
+        raise FileError("the disk is full.")
+
+    monkeypatch.setattr(looking_later, "SHORT", 0)
+    monkeypatch.setattr(ColumnarParts, "write", fails)
+    with pytest.raises(StructureError, match="multiples of 1"):
+        sv.release_file(PLAN, rounded(tmp_path), tmp_path / "out.parquet", column="x")
+    table("nothing").write_parquet(tmp_path / "in.parquet")
+    with pytest.raises(FileError, match="disk is full"):
+        sv.release_file(PLAN, tmp_path / "in.parquet", tmp_path / "out.parquet", column="x", accept=["bounds"])
+
+
+@pytest.mark.parametrize("told", ["copy", "nothing"])
+def test_what_was_written_badly_does_not_stand_before_a_refusal(told, tmp_path, monkeypatch):
+    """And the record is kept where nothing is refused, as it is before a short table is written."""
+
+    def wrong(*_, **__):
+        raise TableError("the written table does not pass its own check.")
+
+    source, record = tmp_path / "in.parquet", tmp_path / "record.json"
+    table(told).write_parquet(source)
+    monkeypatch.setattr(looking_later, "SHORT", 0)
+    monkeypatch.setattr(release_file, "_check_written", wrong)
+    expected = StructureError if told == "copy" else TableError
+    with pytest.raises(expected, match="other columns tell" if told == "copy" else "its own check"):
+        sv.release_file(PLAN, source, tmp_path / "out.parquet", column="x", accept=["bounds"], record=record)
+    assert record.exists() == (told == "nothing")
+    assert not (tmp_path / "out.parquet").exists()
+
+
+@pytest.mark.parametrize("where", [Verifier, looking_later.Later])
+def test_what_fails_in_a_thread_comes_out_as_it_was_raised(where, tmp_path, monkeypatch):
+    def fails(*_, **__):
+        raise MemoryError("no room")
+
+    source = tmp_path / "in.parquet"
+    table("nothing").write_parquet(source)
+    monkeypatch.setattr(looking_later, "SHORT", 0)
+    monkeypatch.setattr(where, "check_undeclared" if where is Verifier else "refuse", fails)
+    with pytest.raises(MemoryError, match="no room"):
+        sv.release_file(PLAN, source, tmp_path / "out.parquet", column="x", accept=["bounds"])
+    assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]

@@ -380,6 +380,50 @@ def test_rows_with_the_same_value_and_colliding_keys_stay_in_order(pairs, shift)
     np.testing.assert_array_equal(rank_file._ordered(values, keys), np.lexsort((keys, values)))
 
 
+@pytest.mark.parametrize(
+    "kind", ["of one size", "of all sizes", "whole", "cents", "signed zeros", "of 32 bits", "half tied", "neighbours"]
+)
+def test_rows_are_sorted_by_one_number_each_as_by_their_values(kind):
+    draws, rows = stream(SEED, 7, 0), 40_000
+    values = {
+        "of one size": lambda: 100 + draws.random(rows),
+        "of all sizes": lambda: draws.standard_normal(rows) * 10.0 ** draws.integers(-300, 300, rows),
+        "whole": lambda: draws.integers(-(10**6), 10**6, rows).astype(np.float64),
+        "cents": lambda: np.round(draws.normal(0, 100, rows), 2),
+        "signed zeros": lambda: draws.choice([0.0, -0.0, 1.0, -1.0, 5e-324, -5e-324], rows),
+        "of 32 bits": lambda: draws.standard_normal(rows).astype(np.float32).astype(np.float64),
+        "half tied": lambda: np.where(draws.random(rows) < 0.5, 1e300, draws.standard_normal(rows)),
+        # equal but for bits that find no room beside the rows' numbers
+        "neighbours": lambda: (
+            np.float64(1.0).view(np.int64) + draws.integers(0, 64, rows) + (draws.integers(0, 2, rows) << 58)
+        ).view(np.float64),
+    }[kind]()
+    np.testing.assert_array_equal(rank_file._by_value(values), np.argsort(values, kind="stable"))
+
+
+@pytest.mark.parametrize("kind", ["even", "skew", "tied", "at the ends", "subnormal", "one", "none"])
+def test_the_runs_of_rows_are_those_that_a_search_finds(kind):
+    draws = stream(SEED, 8, 0)
+    cuts = {
+        "even": lambda: np.linspace(-3, 3, 50),
+        "skew": lambda: np.exp(np.linspace(-20, 20, 50)),
+        "tied": lambda: np.repeat([0.0, 1.0, 1.5], [1, 20, 3]),
+        "at the ends": lambda: np.array([-1.7e308, 0.0, 1.7e308]),
+        "subnormal": lambda: np.array([0.0, 5e-324, 1e-323]),
+        "one": lambda: np.array([2.0]),
+        "none": lambda: np.empty(0),
+    }[kind]()
+    ends = [-1.7976931348623157e308, -5e-324, -0.0, 5e-324, 1.7976931348623157e308]
+    values = np.concatenate([draws.normal(0, 2, 20_000), np.exp(draws.normal(0, 9, 20_000)), cuts])
+    values = np.concatenate([values, np.nextafter(values, np.inf), np.nextafter(values, -np.inf), ends])
+    keys = draws.integers(0, 2**64 - 1, len(values), dtype=np.uint64, endpoint=True)
+    cut_keys = np.sort(draws.integers(0, 2**64 - 1, len(cuts), dtype=np.uint64, endpoint=True))
+    rows = np.lexsort((np.concatenate([cut_keys, keys]), np.concatenate([cuts, values])))
+    # rows that have both of a cut are behind it
+    expected = np.cumsum(rows < len(cuts))[np.argsort(rows)][len(cuts) :]
+    np.testing.assert_array_equal(rank_file._Cuts(cuts, cut_keys).runs_of(values, keys), expected)
+
+
 def test_ties_are_in_uniformly_random_order():
     column = np.array([2.0, 1.0, 2.0, 2.0])
     observed = Counter()

@@ -1,4 +1,4 @@
-"""Work on the next items while one is used: results come in order, and few are held at a time."""
+"""Work that is done while something else is: on the next items while one is used, or on what is asked for later."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-__all__ = ["worked_ahead"]
+__all__ = ["started", "worked_ahead"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -36,3 +36,15 @@ def worked_ahead(work: Callable[[Item], Result], items: Iterable[Item]) -> Gener
         finally:
             for waiting in under_way:
                 waiting.cancel()
+
+
+def started(work: Callable[[], Result]) -> Future[Result]:
+    """Work that a thread of its own has begun; whoever asks for the result gets what it raised, too.
+
+    >>> started(lambda: 2 + 2).result()
+    4
+    """
+    thread = ThreadPoolExecutor(1)
+    under_way = thread.submit(work)
+    thread.shutdown(wait=False)  # it ends with the work
+    return under_way

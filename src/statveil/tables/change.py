@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from statveil.made_plan import Plan
-from statveil.tables.blocks import Array, Blocks
+from statveil.tables.blocks import Array, Blocks, finite_rows
 from statveil.tables.maps.column_map import ColumnMap
+from statveil.tables.structure.distinct import sorted_by_engine
 from statveil.tables.structure.sampler import Sampler
 
 __all__ = ["Change", "measure_change"]
@@ -62,17 +63,20 @@ def measure_change(blocks: Blocks, column_map: ColumnMap, *, logs: bool = False)
     ends: list[list[float]] = [[], [], [], []]
     start = 0
     for index, before in enumerate(blocks()):
-        finite = np.isfinite(before)
         after = column_map.block(before, index)
+        rows, low, high = finite_rows(before)
+        moved = after
+        if len(rows) < len(before):  # the same rows of both
+            finite = np.isfinite(before)
+            moved = after[finite]
+            before, after = (np.where(finite, values, np.nan) for values in (before, after))
         for sampler, values in zip(samples, (before, after), strict=True):
-            sampler.add(np.where(finite, values, np.nan), start)  # the same rows of both
-        if finite.any():
-            for place, end in enumerate((before[finite].min(), after[finite].min())):
-                ends[place].append(float(end))
-            for place, end in enumerate((before[finite].max(), after[finite].max()), 2):
-                ends[place].append(float(end))
+            sampler.add(values, start)
         start += len(before)
-    one, two = (np.sort(sampler.values) for sampler in samples)
+        if len(rows):
+            for place, end in enumerate((low, float(moved.min()), high, float(moved.max()))):
+                ends[place].append(end)
+    one, two = (sorted_by_engine(sampler.values) for sampler in samples)
     return Change(
         w1=float(np.abs(one - two).mean()),
         rows=len(one),

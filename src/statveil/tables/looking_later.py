@@ -1,48 +1,78 @@
 """Long tables: whether other columns tell the hidden one is looked at while the table is written, not in a pass before.
 
-Writing reads all columns anyway, so the pass that measures has to read the hidden column alone. The refusal is the same
-and comes before anything is published; up to ``SHORT`` rows it comes before anything is written, as that costs little.
+Writing reads all columns anyway, so the pass that measures has to read the hidden column alone. What the column shows
+by itself is looked for beside the writing as well, by a thread of its own. The refusal is the same and comes before
+anything is published; up to ``SHORT`` rows it comes before anything is written, as that costs little.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
+from statveil.errors import StatveilError
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array
 from statveil.tables.files.table_file import WatchedFile
 from statveil.tables.source import Rows, Source
+from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.telling import MOST_COLUMNS, Copies
 from statveil.tables.verification import refuse_undeclared
 
-__all__ = ["SHORT", "Later", "Watching", "looks_later"]
+__all__ = ["SHORT", "Later", "Own", "Watching", "first_of_all", "looks_later"]
 
 SHORT = 2**22
 """Rows up to which everything is looked at before the table is written."""
 
 
+class Own(NamedTuple):
+    """What was found in the column itself, and was accepted."""
+
+    found: list[Finding]
+    statistics: tuple[float, ...]
+    """Numbers of the column that no other column may hold."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Later:
-    """What is still to be looked for: whether other columns tell a column that was measured alone."""
+    """What is still to be looked for: what a column that was measured alone shows, and whether others tell it."""
 
     column: str
     accepted: tuple[str, ...]
     copies: Copies
-    statistics: tuple[float, ...]
-    """Numbers of the column that no other column may hold."""
+    own: Future[Own]
+    """Of the search in the column itself, or its refusal, which comes before all others."""
 
     def add(self, values: Array, others: Mapping[str, pl.Series]) -> None:
-        """Take in the next rows of the column and of all others."""
+        """Take in the next rows of the column and of all others; refuse them as soon as the column is."""
+        if self.own.done():
+            self.own.result()
         # without their own names: the engine takes one such as ``^a.*$`` for a pattern
         self.copies.add(values, {name: one.alias("") for name, one in others.items()})
 
-    def refuse(self) -> None:
-        """Refuse what was found, once all rows were seen."""
-        refuse_undeclared(self.column, self.accepted, self.copies.found(self.statistics), Structure())
+    def refuse(self) -> list[Finding]:
+        """Refuse what was found, once all rows were seen; else what was found in the column itself."""
+        found, statistics = self.own.result()
+        refuse_undeclared(self.column, self.accepted, self.copies.found(statistics), Structure())
+        return found
+
+
+@contextmanager
+def first_of_all(later: Later | None) -> Iterator[None]:
+    """An error of the steps after the search in the column itself, unless that refuses it."""
+    try:
+        yield
+        return
+    except StatveilError as error:
+        failed = error
+    if later is not None:
+        later.own.result()
+    raise failed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -17,6 +17,7 @@ from statveil.made_plan import Applied, Plan
 from statveil.problem.families.categorical import Categorical
 from statveil.problem.parameters import OutsidePriorError
 from statveil.problem.structure import Structure
+from statveil.tables.ahead import started
 from statveil.tables.between_columns import PairCopies, PairVerifier
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.change import measure_change
@@ -26,7 +27,7 @@ from statveil.tables.group_order import ColumnOrder, GroupOrder
 from statveil.tables.groups import GroupRows
 from statveil.tables.linked_parts import LinkedColumns, LinkedGroups
 from statveil.tables.looking import Look
-from statveil.tables.looking_later import Later
+from statveil.tables.looking_later import Later, Own, first_of_all
 from statveil.tables.maps.build import Job, build_map
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.maps.sampling import Counts
@@ -93,11 +94,18 @@ class Prepared:
 
     def check_rows(self, plan: Plan, column: str) -> None:
         """Refuse a column of another number of rows than the secret was stated for."""
-        try:
-            for one in plan.problem.each:
-                one.secret.check_rows(self.rows)
-        except ColumnError as error:
-            raise ColumnError(f"column {column!r}: {error}") from None
+        with first_of_all(self.later):
+            try:
+                for one in plan.problem.each:
+                    one.secret.check_rows(self.rows)
+            except ColumnError as error:
+                raise ColumnError(f"column {column!r}: {error}") from None
+
+    def settled(self) -> Prepared:
+        """The same once the table is written and nothing that was looked for meanwhile is refused."""
+        if self.later is None:
+            return self
+        return replace(self, facts={**self.facts, "structure_found": _listed(self.later.refuse())}, later=None)
 
 
 def new_seed() -> int:
@@ -182,6 +190,7 @@ def prepare(
 
     counts: Counts | None = None
     looking: Later | None = None
+    verifier: Verifier | None = None
     if labels is not None:
         counts = count_categories(blocks, len(labels), watch=order.add)
         found = _refused(column, accepted, [*_few_rows(plan, int(counts.sum())), *related(_counted(counts))])
@@ -191,9 +200,10 @@ def prepare(
         centre = 0.0
     else:
         verifier = _verifier(plan, groups, bits=type.bits)
+        watched = verifier.watch
 
         def watch(values: Array, start: int) -> None:
-            verifier.watch(values, start)
+            watched(values, start)
             if rows_drawn:
                 order.add(values)
 
@@ -219,15 +229,23 @@ def prepare(
         if trial:
             found = verifier.undeclared_step()
         else:
-            found = verifier.check_undeclared(column, accepted, params)
-            numbers = _numbers(measured, statistic, verifier)
             few = _few_rows(plan, measured.rows)
+
+            def search(verifier: Verifier = verifier, measured: Measured = measured) -> Own:
+                found = verifier.check_undeclared(column, accepted, params)
+                return Own(found=found, statistics=_numbers(measured, statistic, verifier))
+
             if later and copies is not None and not few:
-                looking = Later(column=column, accepted=accepted, copies=copies, statistics=numbers)
-            elif later and copies is not None:  # refused now, or by all that is found together
-                for values, others in pass_beside():
-                    copies.add(values, others)
-            found += _refused(column, accepted, few if looking else [*few, *related(numbers)])
+                own = started(search)
+                looking = Later(column=column, accepted=accepted, copies=copies, own=own)
+                # the map depends on a step that was accepted; any other is refused
+                found = own.result().found if "step" in accepted else []
+            else:
+                found, numbers = search()
+                if later and copies is not None:  # refused now, or by all that is found together
+                    for values, others in pass_beside():
+                        copies.add(values, others)
+                found += _refused(column, accepted, [*few, *related(numbers)])
         offset = verifier.offset or 0.0
         # values on a lattice that was accepted are short for another reason, and stay on it
         smear = all(finding.name != "step" for finding in found)
@@ -244,13 +262,12 @@ def prepare(
         counts=counts,
         groups=groups,
         measured_groups=None if measured is None else measured.groups,
+        sampler=None if verifier is None else verifier.sampler,
+        rows=0 if measured is None else measured.rows,
     )
-    column_map = build_map(job)
-    if type.scale is not None and mode.whole_steps and Fraction(repr(plan.problem.known.spacing)) * 10**type.scale % 1:
-        raise ColumnError(
-            f"column {column!r} is written with {type.scale} decimals, but the plan moves by multiples of "
-            f"{plan.problem.known.spacing:g}; declare the step that the column has, or write it with more decimals."
-        )
+    with first_of_all(looking):
+        column_map = build_map(job)
+        _check_decimals(plan, column, type)
     facts = _facts(plan, measured, statistic, params, applied, column_map, found)
     told: tuple[str, ...] = ()
     if rows_drawn and labels is None and not trial:
@@ -369,6 +386,17 @@ def _check_not_an_atom(plan: Plan, column: str, statistic: float, accepted: Coll
         )
 
 
+def _check_decimals(plan: Plan, column: str, type: ColumnType) -> None:
+    """Refuse a type that cannot hold the steps by which the rows move."""
+    if type.scale is None or not plan.release_mode.whole_steps:
+        return
+    if Fraction(repr(plan.problem.known.spacing)) * 10**type.scale % 1:
+        raise ColumnError(
+            f"column {column!r} is written with {type.scale} decimals, but the plan moves by multiples of "
+            f"{plan.problem.known.spacing:g}; declare the step that the column has, or write it with more decimals."
+        )
+
+
 def unnamed(rows: Beside) -> Beside:
     """The other columns without their own names: the engine takes one such as ``^a.*$`` for a pattern."""
     for values, others in rows:
@@ -458,5 +486,9 @@ def _facts(
         },
         "bin": plan.mechanism.bin_of(params),
         "coefficients": column_map.coefficients(),
-        "structure_found": [{"name": finding.name, "values": list(finding.values)} for finding in found],
+        "structure_found": _listed(found),
     }
+
+
+def _listed(found: list[Finding]) -> list[dict[str, Any]]:
+    return [{"name": finding.name, "values": list(finding.values)} for finding in found]

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from statveil.errors import FileError, StatveilError, TableError, cannot
 from statveil.made_plan import Plan
+from statveil.tables.ahead import started
 from statveil.tables.bookkeeping import Bookkeeper, NoBooks, Written, source_mark
 from statveil.tables.card import card_path, read_card
 from statveil.tables.changes import Changes
@@ -294,21 +295,30 @@ def _release(
     with unchanged(place, before):
         ready = task.ready(table, sha256=sha256, lent=lent, progress=lambda rows: progress("reading", rows, table.rows))
     rows = table.rows
-    if keep is not None and ready.refuse is None:
+    records = [ready.record] if ready.settle is None else []
+    if keep is not None and records:
         # before the table: a table whose seed is lost can never be made again
         keep(_text(ready.record))
-    with unchanged(place, before):
+    with unchanged(place, before), ready.refused_first():
         _write(table, fresh, ready, lambda rows: progress("writing", rows, table.rows))
-    if ready.refuse is not None:  # a long table, of which the other columns were seen just now
-        ready.refuse()
-        if keep is not None:
-            keep(_text(ready.record))
     kept: set[int | None] = {rows, table.rows} if ready.changes.keep is None else {ready.changes.keep}
-    digest = outlet.digest(
-        ready.changes,
-        lambda written: _check_written(written, fresh.parent, task, ready.card(None), kept),
-        lambda rows: progress("publishing", rows, table.rows),
-    )
+
+    def check(written: Callable[[], TableFile]) -> None:
+        """What was written, and, of a long table, what was seen of the other columns meanwhile."""
+        settling = started(ready.settle) if ready.settle is not None and not records else None
+        failed: StatveilError | None = None
+        try:
+            _check_written(written, fresh.parent, task, ready.card(None), kept)
+        except StatveilError as error:
+            failed = error
+        if settling is not None:
+            records.append(settling.result())
+            if keep is not None:
+                keep(_text(records[0]))
+        if failed is not None:
+            raise failed
+
+    digest = outlet.digest(ready.changes, check, lambda rows: progress("publishing", rows, table.rows))
     card = ready.card(digest)
     refuse_change(place, before)
     known = private is not None and task.seed is None
@@ -328,7 +338,7 @@ def _release(
     with books.entered(*written):
         outlet.publish(_text(card))
     notes = (*table.notes, *ready.notes, *books.notes)
-    return Release(table=outlet.named, card=card, record=ready.record, notes=notes, to_check=ready.to_check)
+    return Release(table=outlet.named, card=card, record=records[0], notes=notes, to_check=ready.to_check)
 
 
 def _write(table: TableFile, fresh: Path, ready: Ready, progress: Progress) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from statveil.contradictions import refuse_contradictions
@@ -15,8 +17,8 @@ from statveil.tables.card import make_card
 from statveil.tables.changes import Changes, Labels
 from statveil.tables.files.table_file import Watch
 from statveil.tables.groups import label_columns, read_groups
-from statveil.tables.looking_later import Watching, looks_later
-from statveil.tables.preparing import prepare
+from statveil.tables.looking_later import Watching, first_of_all, looks_later
+from statveil.tables.preparing import Prepared, prepare
 from statveil.tables.record import Lent, hash_column, lent_by, make_record
 from statveil.tables.source import Progress, Source
 from statveil.tables.structure.group_search import Beside
@@ -43,8 +45,11 @@ class Ready:
     notes: tuple[str, ...] = ()
     to_check: tuple[str, ...] = ()
     watch: Watch | None = None
-    """Must see all rows while they are written, where :attr:`refuse` is to be asked afterwards."""
-    refuse: Callable[[], None] | None = None
+    """Must see all rows while they are written, where :attr:`settle` is to be asked afterwards."""
+    settle: Callable[[], dict[str, Any]] | None = None
+    """Refuses what was found meanwhile, or gives the record, which says what of it was accepted."""
+    refused_first: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Around what comes before that: an error of it, unless the column is refused anyway."""
 
 
 class Task(ABC):
@@ -153,9 +158,12 @@ class OneColumn(Task):
                 sha256=sha256,
             )
 
+        def record(made: Prepared) -> dict[str, Any]:
+            return make_record(plan, made, column=self.column, sha256=sha256, shuffled=self.shuffle, lent=lent)
+
         return Ready(
             changes=Changes.one(name, prepared.column_map, labels=prepared.labels, round_digits=self.round_digits),
-            record=make_record(plan, prepared, column=self.column, sha256=sha256, shuffled=self.shuffle, lent=lent),
+            record=record(prepared),
             card=card,
             seed=prepared.seed,
             accepted={str(self.column): prepared.accepted},
@@ -163,7 +171,8 @@ class OneColumn(Task):
             notes=(*(() if lent is None else lent.notes), *prepared.warnings),
             to_check=prepared.to_check,
             watch=None if later is None else Watching(name=name, later=later),
-            refuse=None if later is None else later.refuse,
+            settle=None if later is None else lambda: record(prepared.settled()),
+            refused_first=partial(first_of_all, later),
         )
 
     def checks(self, table: Source, card: dict[str, Any]) -> Iterator[Check]:

@@ -12,6 +12,7 @@ from statveil.tables.estimate import anchor_of
 from statveil.tables.groups import GroupRows
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.maps.sampling import Counts
+from statveil.tables.structure.sampler import Sampler
 
 __all__ = ["Job", "build_map"]
 
@@ -42,6 +43,8 @@ class Job:
         Rows of each category as they were counted: a column that has others by now is refused.
     groups, measured_groups : GroupRows, TwoGroups, optional
         The rows of the two groups that the secret compares, and what was measured of them.
+    sampler, rows : Sampler, int, optional
+        Has seen the column, which has so many finite rows.
     """
 
     plan: Plan
@@ -56,6 +59,8 @@ class Job:
     counts: Counts | None = None
     groups: GroupRows | None = None
     measured_groups: TwoGroups | None = None
+    sampler: Sampler | None = None
+    rows: int = 0
 
     @property
     def released(self) -> dict[str, float]:

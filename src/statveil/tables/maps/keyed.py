@@ -17,6 +17,8 @@ _LENGTH = np.uint64(8 << 56)  # the message is 8 bytes long
 _STRIPE = 2**14  # values at once: what stays in the cache
 _BYTES, _LANES = np.uint64(0x00FF00FF00FF00FF), np.uint64(0x0001000100010001)
 _FOLDS = (32, 29, 32)
+_HALF = np.uint64(2**32 - 1)
+_UNITS, _TOPS = np.uint64(0x4330000000000000), np.uint64(0x4530000000000000)  # the floats 2^52 and 2^84
 _MIDDLE, _STD = 1020.5, 209.0156  # of the sum of eight bytes and a fraction: 8 x 127.5 + 0.5, sqrt(8 (256^2 - 1) / 12)
 
 
@@ -81,14 +83,33 @@ def normal_of(values: Array, seed: int) -> Array:
         for factor, fold in zip(factors, _FOLDS, strict=True):
             words *= factor
             words ^= np.right_shift(words, np.uint64(fold), out=other)
-        np.multiply(words, 2.0**-64, out=part)
+        _as_floats(words, part, other)
+        part *= 2.0**-64
         np.right_shift(words, np.uint64(8), out=other)
         other &= _BYTES
         words &= _BYTES
         words += other
         words *= _LANES  # the four sums of two bytes come together in the top lane
         words >>= np.uint64(48)
-        part += words
+        words |= _UNITS  # a small number n becomes the float 2^52 + n
+        room[:size] -= 2.0**52
+        part += room[:size]
         part -= _MIDDLE
         part *= 1 / _STD
     return out
+
+
+def _as_floats(words: _Words, out: Array, room: _Words) -> None:
+    """The nearest float of each word, as a cast finds it, in half of its time: that goes word by word.
+
+    Both halves of a word are put behind the leading bit of a float whose last bit is worth 1 or 2^32. Taking the
+    leading bits away again is exact, so the sum of the halves is the only number that is rounded.
+    """
+    halves = out.view(np.uint64)
+    np.bitwise_and(words, _HALF, out=halves)
+    halves |= _UNITS
+    np.right_shift(words, np.uint64(32), out=room)
+    room |= _TOPS
+    tops = room.view(np.float64)
+    tops -= 2.0**84 + 2.0**52
+    out += tops

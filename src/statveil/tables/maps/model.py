@@ -18,7 +18,7 @@ from statveil.errors import ColumnError
 from statveil.problem.column_numbers import InMemory
 from statveil.problem.model import Choice, Model
 from statveil.problem.problem import Problem
-from statveil.tables.blocks import BLOCK, Array
+from statveil.tables.blocks import BLOCK, Array, Blocks
 from statveil.tables.estimate import measured_for, own_statistic
 from statveil.tables.maps.build import Job
 from statveil.tables.maps.rank import Rank, inside, prepare_rank
@@ -65,11 +65,7 @@ def prepare(job: Job) -> Modelled:
     """The shape nearest to the column, at the released statistic."""
     model = job.plan.problem.family.model
     assert model is not None
-    sampler, rows, start = Sampler(), 0, 0
-    for block in job.blocks():
-        sampler.add(block, start)
-        start += len(block)
-        rows += int(np.count_nonzero(np.isfinite(block)))
+    sampler, rows = _sampled(job.blocks) if job.sampler is None else (job.sampler, job.rows)
     offset = _near_zero(job.offset, model)
     target = _on_steps(model, float(job.applied.secret), offset)
     values = np.sort(sampler.values)
@@ -104,6 +100,16 @@ def model_column(
         f"no column of this shape has the released {problem.secret.label} and keeps the declared bounds. Narrow the "
         "prior to what such columns can have, or name another shape (--shape)."
     )
+
+
+def _sampled(blocks: Blocks) -> tuple[Sampler, int]:
+    """A sample of the column, and how many finite rows it has."""
+    sampler, rows, start = Sampler(), 0, 0
+    for block in blocks():
+        sampler.add(block, start)
+        start += len(block)
+        rows += int(np.count_nonzero(np.isfinite(block)))
+    return sampler, rows
 
 
 # --- what is chosen from the column -------------------------------------------------------------
