@@ -123,12 +123,11 @@ def test_a_value_off_the_step_in_the_last_partition_is_refused(in_parts):
 
 
 def test_a_long_column_keeps_the_sample_of_one_machine(in_parts, monkeypatch):
-    from statveil.tables import looking as shared
     from statveil.tables.structure import sampler
 
     kept = []
     few = 2**14
-    monkeypatch.setattr(shared, "KEEP", few)
+    monkeypatch.setattr(sampler, "KEEP", few)
     monkeypatch.setattr(sampler.Sampler.__init__, "__defaults__", (few,))
     real = shared.Look.settle
 

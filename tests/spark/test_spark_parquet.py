@@ -169,11 +169,10 @@ def test_values_off_the_step_in_the_last_rows_are_refused(tmp_path, asked):
 
 
 def test_a_sample_that_was_thinned_too_much_is_taken_again(tmp_path, asked, monkeypatch):
-    from statveil.tables import looking as shared
     from statveil.tables.structure import sampler
 
     few = 2**14
-    monkeypatch.setattr(shared, "KEEP", few)
+    monkeypatch.setattr(sampler, "KEEP", few)
     monkeypatch.setattr(sampler.Sampler.__init__, "__defaults__", (few,))
     source = stored(tmp_path, RELEASED["shift"].with_columns(gaps(0.6)), "one group")
     check_same(answers(BY_MODE["shift"], source, column="x"))

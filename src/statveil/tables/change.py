@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from statveil.made_plan import Plan
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.maps.column_map import ColumnMap
-from statveil.tables.structure.sampler import Sampler
+from statveil.tables.sampled_column import sampled_column
 
 __all__ = ["Change", "measure_change"]
 
@@ -58,28 +59,23 @@ class Change:
 
 def measure_change(blocks: Blocks, column_map: ColumnMap, *, logs: bool = False) -> Change:
     """One pass over the column before and after its map; ``logs`` asks for the distance of the logarithms too."""
-    samples = Sampler(), Sampler()
-    ends: list[list[float]] = [[], [], [], []]
-    start = 0
-    for index, before in enumerate(blocks()):
-        finite = np.isfinite(before)
-        after = column_map.block(before, index)
-        for sampler, values in zip(samples, (before, after), strict=True):
-            sampler.add(np.where(finite, values, np.nan), start)  # the same rows of both
-        if finite.any():
-            for place, end in enumerate((before[finite].min(), after[finite].min())):
-                ends[place].append(float(end))
-            for place, end in enumerate((before[finite].max(), after[finite].max()), 2):
-                ends[place].append(float(end))
-        start += len(before)
-    one, two = (np.sort(sampler.values) for sampler in samples)
+    before, after = sampled_column(blocks, (_finite, partial(_after, column_map)))  # the same rows of both
+    one, two = (np.sort(sampled.sampler.values) for sampled in (before, after))
     return Change(
         w1=float(np.abs(one - two).mean()),
         rows=len(one),
-        minimum=(min(ends[0]), min(ends[1])),
-        maximum=(max(ends[2]), max(ends[3])),
+        minimum=(before.low, after.low),
+        maximum=(before.high, after.high),
         log_w1=_of_logarithms(one, two) if logs else None,
     )
+
+
+def _finite(values: Array, index: int) -> Array:
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _after(column_map: ColumnMap, values: Array, index: int) -> Array:
+    return np.where(np.isfinite(values), column_map.block(values, index), np.nan)
 
 
 def _of_logarithms(one: Array, two: Array) -> float:

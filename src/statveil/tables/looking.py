@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from statveil.tables.blocks import BLOCK, Array, Blocks, Part, Spread
+from statveil.tables.blocks import BLOCK, Array, Blocks, Places, Spread
 from statveil.tables.measure import Measured, Sums
 from statveil.tables.quantile import Tally
-from statveil.tables.structure.sampler import KEEP
+from statveil.tables.structure.sampler import thinning
 from statveil.tables.verification import Verifier, Watched
 
 __all__ = ["Glimpse", "Look"]
@@ -34,15 +33,12 @@ class Look:
     def __init__(self, verifier: Verifier, counted: float | None, levels: Sequence[float] = ()) -> None:
         self._verifier, self._counted, self.levels = verifier, counted, levels
         self._sums, self._tally = Sums(counted=counted), Tally()
-        self._by_parts: Callable[[Callable[[Part], Any]], list[Any]] | None = None
+        self._places: Places | None = None
 
     def begin(self, first: Array, rows: int) -> bool:
         """Get ready for parts, from the first block and the number of finite rows; false where that is not possible."""
         self._sums, self._tally = Sums(counted=self._counted), Tally()
-        shift = 0
-        while rows >> (shift + 1) >= 2 * KEEP + KEEP // 16:  # some more than are kept, as they are not spread evenly
-            shift += 1
-        return self._verifier.begin(first, shift)
+        return self._verifier.begin(first, thinning(rows))
 
     def part(self) -> Look:
         """One for other blocks."""
@@ -81,13 +77,13 @@ class Look:
         """Forget all parts."""
         self._verifier.sampler.thin(0)
 
-    def lies_in_parts(self, by_parts: Callable[[Callable[[Part], Any]], list[Any]]) -> None:
+    def lies_in(self, places: Places) -> None:
         """Whoever had the column looked at hands functions to where its blocks lie, too."""
-        self._by_parts = by_parts
+        self._places = places
 
     def spread(self, blocks: Blocks) -> Blocks:
         """The column, which can be read again, with what is known of where it lies."""
-        return blocks if self._by_parts is None else Spread(blocks, self._by_parts)
+        return blocks if self._places is None else Spread(blocks, self._places)
 
     def measured(self, blocks: Blocks) -> Measured:
         """The statistics of the column, which can be read again."""

@@ -223,6 +223,7 @@ def _to_file(
             keep = None if private is None else held.enter_context(_kept(private))
             _check_target(out, as_folder, overwrite)
             task.check(table)
+            table.work_in(folder)
             outlet = _FileOutlet(folder, out, opened=opened, replace=overwrite, hash_of=table.hash_of)
             return _release(
                 task, table, outlet, private=private, keep=keep, before=before, books=books, progress=progress

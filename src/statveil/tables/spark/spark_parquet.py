@@ -8,9 +8,8 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import polars as pl
@@ -40,6 +39,7 @@ from statveil.tables.spark.workers import (
     ToWrite,
     Writing,
     do_in_span,
+    do_item,
     hashes_of,
     look_at_span,
     on_workers,
@@ -50,6 +50,9 @@ from statveil.tables.structure.cell_search import Cells
 from statveil.tables.structure.telling import Copies
 
 __all__ = ["SparkParquet"]
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,6 +96,7 @@ class SparkParquet(WatchedFile):
         self._cores = session.sparkContext.defaultParallelism
         self._spans = cut_spans(footers, self._cores)
         self._seen: dict[str, _Column] = {}
+        self._folder: Path | None = None
 
     # --- as on one machine ------------------------------------------------------------------------
     def type_of(self, column: str) -> ColumnType:
@@ -142,7 +146,7 @@ class SparkParquet(WatchedFile):
             seen = self._looked(column, look)
             if look.settle():
                 self._seen[column] = _put_together(seen)
-                look.lies_in_parts(partial(self._by_parts, column))
+                look.lies_in(_WorkerPlaces(self, column, None))
                 if progress:
                     progress(self.rows or 0)
                 return True
@@ -157,9 +161,23 @@ class SparkParquet(WatchedFile):
             look.join(one.glimpse)
         return seen
 
-    def _by_parts(self, column: str, do: Callable[[Part], Any]) -> list[Any]:
-        work = OnePart(column=column, do=do)
+    def by_parts(self, column: str, labels: Labels, do: Callable[[Part], Found]) -> list[Found]:
+        """What workers make of each part of a column, with a function that is handed to them."""
+        work = OnePart(column=column, labels=labels, do=do)
         return on_workers(self._session, do_in_span, work, self._long_spans(), what=f"read {self.path}")
+
+    def each(self, do: Callable[[Item], Found], items: Sequence[Item]) -> list[Found]:
+        """What workers make of some items."""
+        return on_workers(self._session, do_item, do, items, what=f"read {self.path}")
+
+    def work_in(self, folder: Path) -> None:
+        self._folder = folder
+
+    def folder(self) -> Path:
+        """The folder of this run that all workers see."""
+        if self._folder is None:
+            raise TableError(f"{self.path} is ranked by workers only on its way to an output that all of them see.")
+        return self._folder.absolute()
 
     def _long_spans(self) -> list[Span]:
         """For one column alone."""
@@ -256,6 +274,27 @@ class SparkParquet(WatchedFile):
             return others
         ends = np.cumsum([footer.rows for footer in self._footers])
         return {**others, FILE: pl.Series(np.searchsorted(ends, number, side="right"))}
+
+
+class _WorkerPlaces:
+    """Where the blocks of one column are: in spans of files, which workers read."""
+
+    def __init__(self, table: SparkParquet, column: str, labels: Labels) -> None:
+        self._table, self._column, self._labels = table, column, labels
+
+    @property
+    def folder(self) -> Path:
+        return self._table.folder()
+
+    @property
+    def rows(self) -> int:
+        return self._table.rows or 0
+
+    def by_parts(self, do: Callable[[Part], Found]) -> list[Found]:
+        return self._table.by_parts(self._column, self._labels, do)
+
+    def each(self, do: Callable[[Item], Found], items: Sequence[Item]) -> list[Found]:
+        return self._table.each(do, items)
 
 
 def _put_together(seen: Sequence[SpanSeen]) -> _Column:

@@ -18,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from statveil.tables.blocks import BLOCK, Array, Part
-from statveil.tables.changes import Changes
+from statveil.tables.changes import Changes, Labels
 from statveil.tables.hashing import hash_file
 from statveil.tables.looking import Glimpse, Look
 from statveil.tables.source import Rows
@@ -39,6 +39,7 @@ __all__ = [
     "ToWrite",
     "Writing",
     "do_in_span",
+    "do_item",
     "hashes_of",
     "look_at_span",
     "on_workers",
@@ -112,13 +113,19 @@ class OnePart:
     """What is made of a column in each span. Private."""
 
     column: str
+    labels: Labels
     do: Callable[[Part], Any]
 
 
 def do_in_span(work: OnePart, span: Span) -> Any:
     """What a function makes of the column in a span."""
     table = ParquetSpan(span)
-    return work.do(enumerate(table.blocks(work.column), table.first_block))
+    return work.do(enumerate(table.blocks(work.column, labels=work.labels), table.first_block))
+
+
+def do_item(work: Callable[[Task], Told], item: Task) -> Told:
+    """What a function makes of an item."""
+    return work(item)
 
 
 # --- writing --------------------------------------------------------------------------------------
