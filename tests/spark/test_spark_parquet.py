@@ -14,7 +14,8 @@ from statveil.errors import ColumnError, FileError, StatveilError
 from statveil.tables import looking_later
 from statveil.tables.blocks import BLOCK
 from statveil.tables.changes import Changes
-from statveil.tables.looking import Look
+from statveil.tables.looking import NumberLook
+from statveil.tables.maps import spread_ranks
 from statveil.tables.maps.affine import Affine, Quiet
 from statveil.tables.release_file import release_file
 from statveil.tables.release_table import release_table
@@ -122,22 +123,40 @@ def test_the_release_is_that_of_one_machine_and_no_row_passes_the_driver(
     assert asked[wrote][1] > 1
 
 
-@pytest.mark.parametrize("mode", [mode for mode in BY_MODE if mode not in TABLES])
-def test_all_other_modes_are_measured_as_on_one_machine_and_written_by_workers(tmp_path, asked, mode):
+DRAWN = [mode for mode in BY_MODE if mode not in TABLES]
+
+
+def drawn_table(mode, rows=ROWS):
     rng = np.random.default_rng(3)
-    rows = 2 * BLOCK + 700
-    table = pl.DataFrame({"x": column_for(mode, rng, rows), "w": rng.random(rows)})
-    check_same(answers(BY_MODE[mode], stored(tmp_path, table, "many groups"), column="x"))
-    assert ("write_span", 3) in asked
+    x = pl.Series(column_for(mode, rng, rows))
+    if mode in ("unit", "rank"):  # as floats, some of which are no numbers
+        x = x.cast(pl.Float64).scatter([5, BLOCK + 1], [float("nan"), float("nan")])
+    return pl.DataFrame(
+        {
+            "x": x,
+            "id": np.arange(rows),
+            "w": rng.random(rows),
+            "region": pl.Series(["east", "west", None])[rng.integers(0, 3, rows)],
+            "note": pl.Series(["a one", "b two", "c"])[rng.integers(0, 3, rows)],
+        }
+    )
 
 
-def test_other_modes_read_on_the_driver(tmp_path, asked, monkeypatch):
-    """A control of the test above, and of what the page about Spark says."""
+@pytest.mark.parametrize(
+    ("mode", "share", "layout"),
+    [(mode, 0.0, "folder") for mode in DRAWN] + [(mode, 0.3, "many groups") for mode in DRAWN],
+)
+def test_modes_that_draw_rows_read_none_on_the_driver_either(tmp_path, asked, monkeypatch, mode, share, layout):
     nothing_is_read_on_the_driver(monkeypatch)
-    table = pl.DataFrame({"x": column_for("unit", np.random.default_rng(3), BLOCK)})
-    table.write_parquet(tmp_path / "in.parquet")
-    with pytest.raises(TypeError):
-        release_file(BY_MODE["unit"], tmp_path / "in.parquet", tmp_path / "out", column="x", opened=open_spark)
+    monkeypatch.setattr(spread_ranks, "_RUN", 50_000)
+    monkeypatch.setattr(spread_ranks, "_PIECE", 1)
+    source = stored(tmp_path, drawn_table(mode).with_columns(gaps(share)), layout)
+    check_same(answers(BY_MODE[mode], source, column="x"))
+    did = [do for do, _ in asked]
+    assert did[0] == "look_at_span"
+    assert did[1] == "look_beside_span"
+    assert did[2] == "join_watchers"
+    assert "do_in_span" in did[3 : did.index("write_span")], "the map was made by workers, too"
 
 
 @pytest.mark.parametrize("what", TELLING)
@@ -344,7 +363,7 @@ def test_other_values_under_the_same_footer_are_refused(tmp_path, asked):
     source = tmp_path / "in.parquet"
     RELEASED["shift"].select("x").write_parquet(source, compression="uncompressed", statistics=False)
     table = open_spark(source)
-    assert table.look("x", Look(Verifier(BY_MODE["shift"], bits=53), None), None)
+    assert table.look("x", NumberLook(Verifier(BY_MODE["shift"], bits=53), None), None)
     changes = Changes.one("x", Affine(pivot=0.0, factor=1.0, target=1.5, quiet=Quiet(bits=49, grain=2.0**-30)))
     table.write(tmp_path / "fine", changes)
     value = RELEASED["shift"]["x"][2 * BLOCK].hex()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
@@ -15,7 +15,7 @@ from statveil.tables.changes import Labels
 from statveil.tables.series import ColumnType
 
 if TYPE_CHECKING:  # both look at tables
-    from statveil.tables.looking import Look
+    from statveil.tables.looking import Look, Parted
     from statveil.tables.structure.telling import Copies
 
 __all__ = ["CATEGORIES", "Progress", "Rows", "Source", "open_source"]
@@ -120,9 +120,19 @@ class Source(ABC):
         """
 
     def look(self, column: Any, look: Look, copies: Copies | None, *, progress: Progress | None = None) -> bool:
-        """Have all blocks of a column of numbers looked at where they lie, and the others beside it if that is asked.
+        """Have all blocks of a column looked at where they lie, and the others beside it if that is asked.
 
         False where the table has no such place, or cannot say there what is asked: then nothing was looked at.
+        """
+        return False
+
+    makes_maps: ClassVar[bool] = False
+    """Whether maps can be made where the rows lie, too, so that none that are drawn by row need be read here."""
+
+    def look_beside(self, column: Any, labels: Labels, copies: Copies | None, watchers: Sequence[Parted] = ()) -> bool:
+        """Have all other columns looked at beside one that was looked at where it lies.
+
+        False where that is not possible: then nobody has seen anything.
         """
         return False
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
+from uuid import uuid4
 
 import numpy as np
 import polars as pl
@@ -21,7 +22,7 @@ from statveil.tables.changes import Changes, Labels
 from statveil.tables.files.columnar import FILE, ColumnarParts
 from statveil.tables.files.table_file import Watch, WatchedFile
 from statveil.tables.hashing import hash_file
-from statveil.tables.looking import Look
+from statveil.tables.looking import Look, Parted
 from statveil.tables.looking_later import Watching, looks_later
 from statveil.tables.released import read_rows
 from statveil.tables.series import ColumnType
@@ -33,16 +34,20 @@ from statveil.tables.spark.watching import spread_in_pieces
 from statveil.tables.spark.workers import (
     Aside,
     Looking,
+    LookingBeside,
     OnePart,
     SpanSeen,
-    SpanWritten,
+    ToldBeside,
     ToWrite,
     Writing,
     do_in_span,
     do_item,
     hashes_of,
+    join_watchers,
     look_at_span,
+    look_beside_span,
     on_workers,
+    read_watchers,
     write_span,
 )
 from statveil.tables.structure.alongside import Gathering
@@ -50,6 +55,9 @@ from statveil.tables.structure.cell_search import Cells
 from statveil.tables.structure.telling import Copies
 
 __all__ = ["SparkParquet"]
+
+_JOINED = 16
+"""Spans, or groups of spans, of which one task puts together what was seen beside a column."""
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -138,21 +146,53 @@ class SparkParquet(WatchedFile):
     def look(self, column: str, look: Look, copies: Copies | None, *, progress: Progress | None = None) -> bool:
         if copies is not None or not looks_later(self):  # the others are looked at while they are written
             return False
-        first = next(ParquetSpan(first_rows(self._footers, BLOCK)).blocks(column))
-        finite = self.rows or 0
+        first = next(ParquetSpan(first_rows(self._footers, BLOCK)).blocks(column, labels=look.labels))
+        finite = total = self.rows or 0
         for _ in range(2):
-            if not look.begin(first, finite):
+            if not look.begin(first, finite, total):
                 break
             seen = self._looked(column, look)
             if look.settle():
                 self._seen[column] = _put_together(seen)
-                look.lies_in(_WorkerPlaces(self, column, None))
+                look.lies_in(_WorkerPlaces(self, column, look.labels))
                 if progress:
                     progress(self.rows or 0)
                 return True
             finite = look.rows  # fewer than there are rows, so fewer were kept than are needed
         look.give_up()
         return False
+
+    makes_maps: ClassVar[bool] = True
+
+    def look_beside(self, column: str, labels: Labels, copies: Copies | None, watchers: Sequence[Parted] = ()) -> bool:
+        if column not in self._seen or self._folder is None:
+            return False
+        aside = None if copies is None else self._chosen(column, labels, copies)
+        if copies is not None and aside is None:
+            return False
+        if aside is None and not watchers:
+            return True
+        folder = self.folder() / f"beside-{uuid4().hex}"
+        folder.mkdir(mode=0o700)
+        try:
+            ends = np.cumsum([footer.rows for footer in self._footers]) if len(self._footers) > 1 else np.zeros(0, int)
+            work = LookingBeside(
+                column=column, labels=labels, aside=aside, watchers=watchers, folder=str(folder), ends=ends
+            )
+            what = f"read {self.path}"
+            done = on_workers(self._session, look_beside_span, work, self._spans, what=what)
+            if copies is not None and aside is not None:
+                self._take(copies, aside, done)
+            names = [one.name for one in done] if watchers else []
+            while len(names) > 1:  # by and by, as what all spans have seen is more than one place should hold
+                groups = [names[start : start + _JOINED] for start in range(0, len(names), _JOINED)]
+                names = on_workers(self._session, join_watchers, str(folder), groups, what=what)
+            for name in names:
+                for own, one in zip(watchers, read_watchers(folder / name), strict=True):
+                    own.join(one)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        return True
 
     def _looked(self, column: str, look: Look) -> list[SpanSeen]:
         work = Looking(look=look.part(), column=column)
@@ -231,20 +271,23 @@ class SparkParquet(WatchedFile):
         """What the workers are to tell while they write; ``None`` where all rows must be seen in one place."""
         if not isinstance(watch, Watching) or watch.name not in self._seen:
             return None
+        return self._chosen(watch.name, None, watch.later.copies)
+
+    def _chosen(self, column: str, labels: Labels, copies: Copies) -> Aside | None:
         first = ParquetSpan(first_rows(self._footers, BLOCK))
         frame = pl.concat([pl.DataFrame([*one.values()]) for one in first.whole()])
-        values = read_rows(frame.get_column(watch.name), None)
-        others = {name: frame.get_column(name).alias("") for name in self._others(watch.name)}
-        wanted = watch.later.copies.must_see(values, self._with_files(others, np.arange(len(values))))
+        values = read_rows(frame.get_column(column), labels)
+        others = {name: frame.get_column(name).alias("") for name in self._others(column)}
+        wanted = copies.must_see(values, self._with_files(others, np.arange(len(values))))
         if wanted is None:
             return None
-        seen, chosen = self._seen[watch.name], Gathering()
+        seen, chosen = self._seen[column], Gathering()
         for index in range(len(seen.sums)):
             size = min(BLOCK, (self.rows or 0) - index * BLOCK)
             chosen.add(spread_in_pieces(size, seen.finite.get(index)), {})
-        return Aside(column=watch.name, chosen=chosen.without_rows(), few=[name for name in wanted if name != FILE])
+        return Aside(column=column, chosen=chosen.without_rows(), few=[name for name in wanted if name != FILE])
 
-    def _take(self, copies: Copies, aside: Aside, done: Sequence[SpanWritten]) -> None:
+    def _take(self, copies: Copies, aside: Aside, done: Sequence[ToldBeside]) -> None:
         """Hand over what the workers told of the other columns."""
         cells = Cells()
         for one in done:

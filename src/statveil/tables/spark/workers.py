@@ -6,6 +6,7 @@ what the driver puts together: some bytes a block.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,8 +20,9 @@ from numpy.typing import NDArray
 
 from statveil.tables.blocks import BLOCK, Array, Part
 from statveil.tables.changes import Changes, Labels
+from statveil.tables.files.columnar import FILE
 from statveil.tables.hashing import hash_file
-from statveil.tables.looking import Glimpse, Look
+from statveil.tables.looking import Look, Parted
 from statveil.tables.source import Rows
 from statveil.tables.spark.failures import quiet, spark_works
 from statveil.tables.spark.layout import unsteady
@@ -33,16 +35,21 @@ from statveil.tables.structure.cell_search import Few
 __all__ = [
     "Aside",
     "Looking",
+    "LookingBeside",
     "OnePart",
     "SpanSeen",
     "SpanWritten",
     "ToWrite",
+    "ToldBeside",
     "Writing",
     "do_in_span",
     "do_item",
     "hashes_of",
+    "join_watchers",
     "look_at_span",
+    "look_beside_span",
     "on_workers",
+    "read_watchers",
     "write_span",
 ]
 
@@ -84,7 +91,7 @@ class Looking:
 class SpanSeen:
     """What is told of the column in a span. Private."""
 
-    glimpse: Glimpse
+    glimpse: Any
     sums: list[int]
     """A checksum of each block."""
     finite: dict[int, NDArray[np.uint16]]
@@ -95,7 +102,7 @@ def look_at_span(work: Looking, span: Span) -> SpanSeen:
     """Look at the column in all blocks of a span."""
     look, row, room = work.look.part(), span.first, np.empty(BLOCK)
     sums, finite = [], {}
-    for values in ParquetSpan(span).blocks(work.column):
+    for values in ParquetSpan(span).blocks(work.column, labels=look.labels):
         look.add(values, row, room)
         sums.append(_sum(values))
         if not np.isfinite(values).all():
@@ -159,18 +166,24 @@ class ToWrite:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class SpanWritten:
-    """What is told of a span that was written. Private."""
+class ToldBeside:
+    """What is told of the other columns in a span. Private."""
 
-    name: str
-    """Of its file: no other attempt at the same span has it."""
-    rows: int
     few: list[tuple[str, pl.Series | None]] = field(default_factory=list)
     filled: dict[str, int] = field(default_factory=dict)
     numbers: list[NDArray[np.int64]] = field(default_factory=list)
     values: list[Array] = field(default_factory=list)
     others: list[pl.DataFrame] = field(default_factory=list)
     """Rows that were chosen: their numbers, the column, and all others by their places."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class SpanWritten(ToldBeside):
+    """What is told of a span that was written. Private."""
+
+    name: str
+    """Of its file: no other attempt at the same span has it."""
+    rows: int
 
 
 def write_span(work: Writing, task: ToWrite) -> SpanWritten:
@@ -203,7 +216,7 @@ def write_span(work: Writing, task: ToWrite) -> SpanWritten:
 
 def _tell(
     aside: Aside,
-    told: SpanWritten,
+    told: ToldBeside,
     few: Mapping[str, Few],
     values: Array,
     others: Mapping[str, pl.Series],
@@ -217,6 +230,73 @@ def _tell(
         told.numbers.append(row + inside)
         told.values.append(values[inside])
         told.others.append(pl.DataFrame([one[inside].alias(str(i)) for i, one in enumerate(others.values())]))
+
+
+# --- looking at the other columns -------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LookingBeside:
+    """What the other columns are looked at by. Private."""
+
+    column: str
+    labels: Labels
+    aside: Aside | None
+    watchers: Sequence[Parted]
+    folder: str
+    """Where is written what they have seen."""
+    ends: NDArray[np.int64]
+    """Where the rows of each file end, where there are several."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class SpanSeenBeside(ToldBeside):
+    """What is told of a span whose other columns were looked at. Private."""
+
+    name: str
+    """Of the file with what the watchers have seen: no other attempt at the same span has it."""
+
+
+def look_beside_span(work: LookingBeside, span: Span) -> SpanSeenBeside:
+    """Show the other columns of a span to all who look at them."""
+    told = SpanSeenBeside(name="")
+    few = {} if work.aside is None else {name: Few() for name in work.aside.few}
+    watchers, row = [one.part(span.first) for one in work.watchers], span.first
+    for rows, others in ParquetSpan(span).beside({work.column: work.labels}):
+        values = rows[work.column]
+        if work.aside is not None:
+            _tell(work.aside, told, few, values, others, row)
+        # without their own names: the engine takes one such as ``^a.*$`` for a pattern
+        unnamed = {name: one.alias("") for name, one in others.items()}
+        if len(work.ends):
+            unnamed[FILE] = pl.Series(np.searchsorted(work.ends, np.arange(row, row + len(values)), side="right"))
+        for one in watchers if unnamed else ():
+            one.add(values, unnamed)
+        row += len(values)
+    told.filled = {name: one.filled for name, one in few.items()}
+    told.name = _kept(Path(work.folder), watchers) if watchers else ""
+    return told
+
+
+def join_watchers(folder: str, names: Sequence[str]) -> str:
+    """What watchers have seen of spans that follow each other, put together in a new file."""
+    first, *others = (read_watchers(Path(folder) / name) for name in names)
+    for watchers in others:
+        for own, one in zip(first, watchers, strict=True):
+            own.join(one)
+    return _kept(Path(folder), first)
+
+
+def read_watchers(path: Path) -> list[Any]:
+    """What is in a file of this run's own folder, which nobody else can write to."""
+    with path.open("rb") as file:
+        found: list[Any] = pickle.load(file)
+    return found
+
+
+def _kept(folder: Path, watchers: Sequence[Parted]) -> str:
+    name = uuid4().hex
+    with (folder / name).open("xb") as file:
+        pickle.dump(watchers, file, protocol=5)
+    return name
 
 
 class _BlockSums:

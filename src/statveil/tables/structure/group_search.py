@@ -94,6 +94,10 @@ class Others:
 
     def add(self, values: Array, others: Mapping[str, pl.Series]) -> None:
         """Take in the next rows of the column and of all others."""
+        if self._categories and self._rows < _DIGITS_OF < self._rows + len(values):
+            cut = _DIGITS_OF - self._rows  # so that it does not depend on the pieces in which the rows come
+            self.add(values[:cut], {name: one[:cut] for name, one in others.items()})
+            values, others = values[cut:], {name: one[cut:] for name, one in others.items()}
         finite = np.flatnonzero(np.isfinite(values))
         most = max(_LEAST_KEPT, min(_KEPT, _ALL_COLUMNS // max(len(others), 1)))
         numbers = np.arange(self._rows, self._rows + len(values), dtype=np.uint64) * _GOLDEN
@@ -105,6 +109,22 @@ class Others:
             groups.add(mixed(keys), keys, known)
             single.add(rows, keys, known, column, finite)
         self._rows += len(values)
+
+    def part(self, start: int) -> Others:
+        """One for the rows from ``start`` on; it will :meth:`join` that of the rows before."""
+        fresh = Others(categories=self._categories, shuffled=self.shuffled)
+        fresh._rows = start
+        return fresh
+
+    def join(self, other: Others) -> None:
+        """Take in what was kept of the rows that follow."""
+        for name, kept in other._columns.items():
+            if name not in self._columns:
+                self._columns[name] = kept
+                continue
+            for own, one in zip(self._columns[name], kept, strict=True):
+                own.join(one)
+        self._rows = other._rows
 
     def told(self, *, least: float, equal: float | None) -> list[Told]:
         """What each column tells, where it is at least ``least`` and no accident.
@@ -191,13 +211,28 @@ class _Kept:
         if column is not None and at is not None:
             self._columns.append(column if len(inside) == len(column) else column[at[inside]])
         self._held += len(inside)
+        self._thin()
+
+    def join(self, other: _Kept) -> None:
+        """Take in what was kept of the rows that follow."""
+        self._parts += other._parts
+        self._columns += other._columns
+        self._shift = max(self._shift, other._shift)
+        self._cut()
+        self._thin()
+
+    def _thin(self) -> None:
         while self._held > self._most:
             self._shift += 1
-            below = [self._inside(part[0]) for part in self._parts]
-            self._parts = [(p[0][i], p[1][i], p[2][i]) for p, i in zip(self._parts, below, strict=True)]
-            if self._columns:
-                self._columns = [one[i] for one, i in zip(self._columns, below, strict=True)]
-            self._held = sum(len(part[0]) for part in self._parts)
+            self._cut()
+
+    def _cut(self) -> None:
+        """Keep rows below the limit."""
+        below = [self._inside(part[0]) for part in self._parts]
+        self._parts = [(p[0][i], p[1][i], p[2][i]) for p, i in zip(self._parts, below, strict=True)]
+        if self._columns:
+            self._columns = [one[i] for one, i in zip(self._columns, below, strict=True)]
+        self._held = sum(len(part[0]) for part in self._parts)
 
     def rows(self) -> tuple[Keys, Array]:
         """Keys and values of the rows, in the order of the table."""
