@@ -203,14 +203,84 @@ def test_shuffled_rows_are_in_the_order_of_one_machine(tmp_path, asked):
     check_same(answers(BY_MODE["shift"], source, column="x", shuffle=True))
 
 
+MANY = """
+others = "keep"
+[columns.wage]
+hide = "mean"
+prior = "50:200"
+tolerance = 1
+max_risk = 0.2
+known = "min=0"
+[columns.calls]
+hide = "mean"
+family = "poisson"
+prior = "rate=2:30"
+tolerance = 0.3
+max_risk = 0.2
+[columns.colour]
+hide = "fraction:red"
+family = "categorical"
+labels = ["red", "green", "blue"]
+tolerance = 0.03
+max_risk = 0.2
+[columns.dull]
+drop = true
+[columns.double]
+derive = "2 * wage"
+"""
+
+
+def both_specifications(plan, source):
+    """What one machine and Spark make of a table: release and rows, or words."""
+    found = []
+    for name, opened in (("one", {}), ("spark", {"opened": open_spark})):
+        target = source.parent / (name if opened or source.is_dir() else f"{name}.parquet")
+        try:
+            done = release_table(plan, source, target, seed=SEED, **opened)
+        except StatveilError as error:
+            found.append(str(error))
+            continue
+        parts = [target] if target.is_file() else sorted(target.iterdir())
+        card = {key: value for key, value in done.card.items() if key != "sha256"}
+        found.append((done.record, card, pl.concat([pl.read_parquet(part) for part in parts])))
+    return found
+
+
+def many_columns(rng):
+    return pl.DataFrame(
+        {
+            "wage": column_for("scale", rng, ROWS),
+            "calls": pl.Series(column_for("unit", rng, ROWS)).scatter(rng.integers(0, ROWS, 9_000), None),
+            "colour": column_for("category", rng, ROWS),
+            "dull": rng.random(ROWS),
+            "kept": rng.random(ROWS),
+        }
+    ).with_columns(double=2 * pl.col("wage"))
+
+
+@pytest.mark.parametrize("layout", ["many groups"])
+def test_no_row_of_a_specification_is_read_on_the_driver(tmp_path, asked, monkeypatch, layout):
+    nothing_is_read_on_the_driver(monkeypatch)
+    plan = table_release.planned(MANY)
+    table = many_columns(np.random.default_rng(3))
+    check_same(both_specifications(plan, stored(tmp_path, table, layout)))
+    did = [do for do, _ in asked]
+    assert did[:3] == ["look_at_span"] * 3, "each hidden column"
+    assert did.count("look_beside_span") == 1, "all of them in one pass"
+    assert "show_span" in did, "what is derived is worked out again by workers"
+
+
+def test_a_column_of_a_specification_that_tells_is_refused_in_the_same_words(tmp_path, asked):
+    table = many_columns(np.random.default_rng(3)).with_columns(told=3 * pl.col("wage") + 7)
+    wanted, found = both_specifications(table_release.planned(MANY), stored(tmp_path, table, "many groups"))
+    assert "'told'" in wanted
+    assert found == wanted
+
+
 def test_a_specification(tmp_path, asked):
     table = table_release.table(BLOCK + 900)
     table.write_parquet(tmp_path / "in.parquet", row_group_size=10_000)
-    wanted = release_table(table_release.PLAN, tmp_path / "in.parquet", tmp_path / "one.parquet", seed=SEED)
-    found = release_table(table_release.PLAN, tmp_path / "in.parquet", tmp_path / "out", seed=SEED, opened=open_spark)
-    assert found.record == wanted.record
-    written = pl.concat([pl.read_parquet(part) for part in sorted((tmp_path / "out").iterdir())])
-    assert written.equals(pl.read_parquet(tmp_path / "one.parquet"))
+    check_same(both_specifications(table_release.PLAN, tmp_path / "in.parquet"))
     assert ("write_span", 2) in asked
 
 

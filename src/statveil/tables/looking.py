@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -18,9 +18,10 @@ from statveil.tables.measure import Measured, Sums
 from statveil.tables.quantile import Tally
 from statveil.tables.structure.order_search import Order
 from statveil.tables.structure.sampler import thinning
+from statveil.tables.structure.telling import Copies
 from statveil.tables.verification import Verifier, Watched
 
-__all__ = ["CategoryLook", "Glimpse", "Look", "NumberLook", "Parted"]
+__all__ = ["BesideColumn", "CategoryLook", "Glimpse", "Look", "NumberLook", "Parted", "ShownBeside"]
 
 
 class Parted(Protocol):
@@ -29,11 +30,24 @@ class Parted(Protocol):
     def part(self, start: int) -> Self:
         """One for the rows from ``start`` on."""
 
-    def add(self, values: Array, others: Mapping[str, pl.Series]) -> object:
-        """Take in the next rows."""
+    def add(self, values: Any, others: Mapping[str, pl.Series]) -> object:
+        """Take in the next rows of a column, or of several, and of all others."""
 
     def join(self, other: Self) -> None:
         """Take in what was seen of the rows that follow."""
+
+
+ShownBeside = Callable[[], Callable[[Mapping[Any, Array], Mapping[str, pl.Series]], Callable[[Any], Any]]]
+"""Makes what says for one pass, from rows of several columns and of all others, what is looked at beside one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BesideColumn:
+    """Who looks at all other columns beside one."""
+
+    column: Any
+    copies: Copies | None
+    watchers: Sequence[Parted]
 
 
 class Look(ABC):

@@ -25,7 +25,7 @@ from statveil.tables.first_pass import FirstBeside, Watchers
 from statveil.tables.group_order import ColumnOrder, GroupOrder
 from statveil.tables.groups import GroupRows
 from statveil.tables.linked_parts import LinkedColumns, LinkedGroups
-from statveil.tables.looking import CategoryLook, Look, NumberLook, Parted
+from statveil.tables.looking import BesideColumn, CategoryLook, Look, NumberLook, Parted
 from statveil.tables.looking_later import Later
 from statveil.tables.maps.build import Job, build_map
 from statveil.tables.maps.column_map import ColumnMap
@@ -68,7 +68,7 @@ ReadBeside = Callable[[Sequence[str] | None], Beside]
 """The same with all other columns beside it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Elsewhere:
     """A column of a table whose rows may lie elsewhere, and be looked at there."""
 
@@ -80,9 +80,15 @@ class Elsewhere:
         """Have all of the column looked at, and the others beside it; false where nothing was, and it must be read."""
         return self.table.look(self.column, look, copies, progress=self.progress)
 
+    @property
+    def others_afterwards(self) -> bool:
+        """Whether the others are looked at beside the column in one pass for all columns, once these were measured."""
+        return False
+
     def look_beside(self, labels: Labels, copies: Copies | None, watchers: Sequence[Parted]) -> bool:
         """Have the others looked at beside the column, which was looked at; false where they must be read."""
-        return self.table.look_beside(self.column, labels, copies, watchers)
+        asked = BesideColumn(column=self.column, copies=copies, watchers=watchers)
+        return self.table.look_beside({self.column: labels}, [asked])[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,18 +204,19 @@ def prepare(
         in_order = [] if shuffled or "order" in accepted else find_order(mode, order)
         return [*told, *in_order, *([] if told_by is None else told_by.found(plan, order, pass_beside))]
 
-    # a map that draws rows goes through them again, so it is worth it only where it is made there as well
-    in_parts = groups is None and elsewhere is not None and (not rows_drawn or elsewhere.table.makes_maps)
+    # where rows are drawn they are gone through again, and it is worth it only where that is done there as well
+    afterwards = elsewhere is not None and (rows_drawn or elsewhere.others_afterwards)
+    in_parts = groups is None and elsewhere is not None and (not afterwards or elsewhere.table.makes_maps)
     there = False
 
     def looked_at(look: Look) -> bool:
         """Whether the column was looked at where it lies; then it is gone through there from now on."""
         nonlocal blocks, there
-        # rows that are drawn are looked at beside the others afterwards, once it is known what must be looked for
-        if not in_parts or elsewhere is None or not elsewhere.look(look, None if later or rows_drawn else copies):
+        # where rows are drawn the others are looked at afterwards, once it is known what must be looked for
+        if not in_parts or elsewhere is None or not elsewhere.look(look, None if later or afterwards else copies):
             return False
         once.unwatched()
-        blocks, there = look.spread(blocks), rows_drawn
+        blocks, there = look.spread(blocks), afterwards
         return True
 
     counts: Counts | None = None

@@ -381,6 +381,7 @@ def _check_written(
     """Nothing is published that would not pass ``verify``, or has other rows than were read."""
     try:
         written = opened()
+        written.work_in(folder)
         wrong = next((check.says for check in task.checks(written, card) if not check.ok), None)
     except StatveilError as error:
         wrong = str(error).replace(f"{folder}{os.sep}", "")

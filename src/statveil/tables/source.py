@@ -15,7 +15,7 @@ from statveil.tables.changes import Labels
 from statveil.tables.series import ColumnType
 
 if TYPE_CHECKING:  # both look at tables
-    from statveil.tables.looking import Look, Parted
+    from statveil.tables.looking import BesideColumn, Look, Parted, ShownBeside
     from statveil.tables.structure.telling import Copies
 
 __all__ = ["CATEGORIES", "Progress", "Rows", "Source", "open_source"]
@@ -129,10 +129,22 @@ class Source(ABC):
     makes_maps: ClassVar[bool] = False
     """Whether maps can be made where the rows lie, too, so that none that are drawn by row need be read here."""
 
-    def look_beside(self, column: Any, labels: Labels, copies: Copies | None, watchers: Sequence[Parted] = ()) -> bool:
-        """Have all other columns looked at beside one that was looked at where it lies.
+    def look_beside(
+        self, columns: Mapping[Any, Labels], asked: Sequence[BesideColumn], others: ShownBeside | None = None
+    ) -> list[bool]:
+        """Have all other columns looked at beside some that were looked at where they lie, in one pass.
 
-        False where that is not possible: then nobody has seen anything.
+        ``columns`` are those that are read as maps see them; ``others`` makes what says, for one pass, which are looked
+        at beside each of them, as :class:`statveil.tables.sharing.Shared` does.
+
+        False for each column of which that is not possible: then nobody has seen anything of it.
+        """
+        return [False for _ in asked]
+
+    def show_rows(self, columns: Mapping[Any, Labels], others: Collection[Any], watcher: Parted) -> bool:
+        """Show all rows of some columns, and of others beside them, to someone who goes to where they lie.
+
+        False where they lie here, and can be read: then nobody has seen anything.
         """
         return False
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,13 +25,15 @@ from statveil.tables.linking import (
     refuse_short,
     rest_of,
 )
+from statveil.tables.looking import Parted
 from statveil.tables.panels import check_secrets, drawn_by_group, prepare_panel
-from statveil.tables.preparing import Prepared, Read, ReadBeside, column_labels, new_seed, prepare
+from statveil.tables.preparing import Elsewhere, Prepared, Read, ReadBeside, column_labels, new_seed, prepare
 from statveil.tables.record import Lent, hash_column, table_lent_by, table_record
 from statveil.tables.series import ColumnType
 from statveil.tables.sharing import Look, Reader, Shared, each_beside
 from statveil.tables.source import Progress, Source
 from statveil.tables.structure.alongside import LEFT
+from statveil.tables.structure.telling import Copies
 from statveil.tables.table_card import make_table_card
 from statveil.tables.task import Ready, Task
 from statveil.tables.verification import Verifier
@@ -256,6 +258,7 @@ class WholeTable(Task):
                         beside=beside,
                         shuffled=self.shuffle,
                         groups=groups[name],
+                        elsewhere=_WithOthers.of(table, reader, followed=name in short),
                     )
                     prepared.check_rows(plans[name], name)
                     return prepared
@@ -327,6 +330,25 @@ class WholeTable(Task):
                     accepted=prepared[to].accepted,
                 )
         return prepared, verifiers
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _WithOthers(Elsewhere):
+    """A column of several that are looked at beside each other, in one pass."""
+
+    reader: Reader
+
+    @classmethod
+    def of(cls, table: Source, reader: Reader, *, followed: bool) -> _WithOthers | None:
+        """Nothing for a column that others follow, of which every row is looked at once more."""
+        return None if followed else cls(table=table, column=reader.name, reader=reader)
+
+    @property
+    def others_afterwards(self) -> bool:
+        return True
+
+    def look_beside(self, labels: Labels, copies: Copies | None, watchers: Sequence[Parted]) -> bool:
+        return self.reader.look_beside(copies, watchers)
 
 
 def column_seed(seed: int, column: str) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -19,10 +20,10 @@ from numpy.typing import NDArray
 from statveil.errors import TableError
 from statveil.tables.blocks import BLOCK, Array, Part
 from statveil.tables.changes import Changes, Labels
-from statveil.tables.files.columnar import FILE, ColumnarParts
+from statveil.tables.files.columnar import ColumnarParts
 from statveil.tables.files.table_file import Watch, WatchedFile
 from statveil.tables.hashing import hash_file
-from statveil.tables.looking import Look, Parted
+from statveil.tables.looking import BesideColumn, Look, Parted, ShownBeside
 from statveil.tables.looking_later import Watching, looks_later
 from statveil.tables.released import read_rows
 from statveil.tables.series import ColumnType
@@ -36,10 +37,12 @@ from statveil.tables.spark.workers import (
     Looking,
     LookingBeside,
     OnePart,
+    Showing,
     SpanSeen,
     ToldBeside,
     ToWrite,
     Writing,
+    all_others,
     do_in_span,
     do_item,
     hashes_of,
@@ -48,6 +51,8 @@ from statveil.tables.spark.workers import (
     look_beside_span,
     on_workers,
     read_watchers,
+    show_span,
+    with_files,
     write_span,
 )
 from statveil.tables.structure.alongside import Gathering
@@ -164,35 +169,57 @@ class SparkParquet(WatchedFile):
 
     makes_maps: ClassVar[bool] = True
 
-    def look_beside(self, column: str, labels: Labels, copies: Copies | None, watchers: Sequence[Parted] = ()) -> bool:
-        if column not in self._seen or self._folder is None:
+    def look_beside(
+        self, columns: Mapping[str, Labels], asked: Sequence[BesideColumn], others: ShownBeside | None = None
+    ) -> list[bool]:
+        shown = all_others if others is None else others
+        asides = {} if self._folder is None else self._asides(columns, asked, shown)
+        done = [one for one in asked if one.column in asides]
+        if any(aside is not None for aside in asides.values()) or any(one.watchers for one in done):
+            with self._own_folder("beside") as folder:
+                work = LookingBeside(
+                    columns=columns,
+                    others=shown,
+                    asides=[asides[one.column] for one in done],
+                    watchers=[one.watchers for one in done],
+                    names=[one.column for one in done],
+                    folder=str(folder),
+                    ends=self._ends,
+                )
+                told = on_workers(self._session, look_beside_span, work, self._spans, what=f"read {self.path}")
+                for place, one in enumerate(done):
+                    aside = asides[one.column]
+                    if one.copies is not None and aside is not None:
+                        self._take(one.copies, aside, [span.told[place] for span in told])
+                self._join([watcher for one in done for watcher in one.watchers], folder, [one.name for one in told])
+        return [one.column in asides for one in asked]
+
+    def show_rows(self, columns: Mapping[str, Labels], others: Collection[str], watcher: Parted) -> bool:
+        if self._folder is None or not looks_later(self):
             return False
-        aside = None if copies is None else self._chosen(column, labels, copies)
-        if copies is not None and aside is None:
-            return False
-        if aside is None and not watchers:
-            return True
-        folder = self.folder() / f"beside-{uuid4().hex}"
+        with self._own_folder("shown") as folder:
+            work = Showing(columns=columns, others=list(others), watcher=watcher, folder=str(folder))
+            names = on_workers(self._session, show_span, work, self._spans, what=f"read {self.path}")
+            self._join([watcher], folder, names)
+        return True
+
+    def _join(self, watchers: Sequence[Parted], folder: Path, names: list[str]) -> None:
+        """Have put together what watchers have seen of all spans, and take it in."""
+        while len(names) > 1:  # by and by, as what all spans have seen is more than one place should hold
+            groups = [names[start : start + _JOINED] for start in range(0, len(names), _JOINED)]
+            names = on_workers(self._session, join_watchers, str(folder), groups, what=f"read {self.path}")
+        for own, one in zip(watchers, read_watchers(folder / names[0]), strict=True):
+            own.join(one)
+
+    @contextmanager
+    def _own_folder(self, what: str) -> Iterator[Path]:
+        """A folder that all workers see, for a while."""
+        folder = self.folder() / f"{what}-{uuid4().hex}"
         folder.mkdir(mode=0o700)
         try:
-            ends = np.cumsum([footer.rows for footer in self._footers]) if len(self._footers) > 1 else np.zeros(0, int)
-            work = LookingBeside(
-                column=column, labels=labels, aside=aside, watchers=watchers, folder=str(folder), ends=ends
-            )
-            what = f"read {self.path}"
-            done = on_workers(self._session, look_beside_span, work, self._spans, what=what)
-            if copies is not None and aside is not None:
-                self._take(copies, aside, done)
-            names = [one.name for one in done] if watchers else []
-            while len(names) > 1:  # by and by, as what all spans have seen is more than one place should hold
-                groups = [names[start : start + _JOINED] for start in range(0, len(names), _JOINED)]
-                names = on_workers(self._session, join_watchers, str(folder), groups, what=what)
-            for name in names:
-                for own, one in zip(watchers, read_watchers(folder / name), strict=True):
-                    own.join(one)
+            yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        return True
 
     def _looked(self, column: str, look: Look) -> list[SpanSeen]:
         work = Looking(look=look.part(), column=column)
@@ -271,21 +298,34 @@ class SparkParquet(WatchedFile):
         """What the workers are to tell while they write; ``None`` where all rows must be seen in one place."""
         if not isinstance(watch, Watching) or watch.name not in self._seen:
             return None
-        return self._chosen(watch.name, None, watch.later.copies)
+        asked = BesideColumn(column=watch.name, copies=watch.later.copies, watchers=())
+        return self._asides({watch.name: None}, [asked], all_others).get(watch.name)
 
-    def _chosen(self, column: str, labels: Labels, copies: Copies) -> Aside | None:
+    def _asides(
+        self, columns: Mapping[str, Labels], asked: Sequence[BesideColumn], shown: ShownBeside
+    ) -> dict[str, Aside | None]:
+        """What the workers are to tell of the others, for each column of which parts can tell all that is asked."""
+        asked = [one for one in asked if one.column in self._seen]
         first = ParquetSpan(first_rows(self._footers, BLOCK))
         frame = pl.concat([pl.DataFrame([*one.values()]) for one in first.whole()])
-        values = read_rows(frame.get_column(column), labels)
-        others = {name: frame.get_column(name).alias("") for name in self._others(column)}
-        wanted = copies.must_see(values, self._with_files(others, np.arange(len(values))))
-        if wanted is None:
-            return None
-        seen, chosen = self._seen[column], Gathering()
-        for index in range(len(seen.sums)):
-            size = min(BLOCK, (self.rows or 0) - index * BLOCK)
-            chosen.add(spread_in_pieces(size, seen.finite.get(index)), {})
-        return Aside(column=column, chosen=chosen.without_rows(), few=[name for name in wanted if name != FILE])
+        rows = {name: read_rows(frame.get_column(name), labels) for name, labels in columns.items()}
+        others = {name: frame.get_column(name).alias("") for name in self.names if name not in columns}
+        beside = shown()(rows, with_files(others, 0, len(frame), self._ends))
+        found: dict[str, Aside | None] = {}
+        for one in asked:
+            seen = beside(one.column)
+            wanted = None if one.copies is None else one.copies.must_see(rows[one.column], seen)
+            if one.copies is None:
+                found[one.column] = None
+            elif wanted is not None:
+                own, chosen = self._seen[one.column], Gathering()
+                for index in range(len(own.sums)):
+                    size = min(BLOCK, (self.rows or 0) - index * BLOCK)
+                    chosen.add(spread_in_pieces(size, own.finite.get(index)), {})
+                found[one.column] = Aside(
+                    column=one.column, chosen=chosen.without_rows(), few=wanted, others=list(seen), ends=self._ends
+                )
+        return found
 
     def _take(self, copies: Copies, aside: Aside, done: Sequence[ToldBeside]) -> None:
         """Hand over what the workers told of the other columns."""
@@ -300,23 +340,14 @@ class SparkParquet(WatchedFile):
         if len(number) != aside.chosen.rows:
             raise unsteady()
         frame = pl.concat([part for one in done for part in one.others])
-        others = {name: frame[:, place].alias("") for place, name in enumerate(self._others(aside.column))}
-        others = self._with_files(others, number)
-        if FILE in others:
-            filled = [place for place, footer in enumerate(self._footers) if footer.rows]
-            cells.take(FILE, pl.Series(filled))
-            cells.fill(FILE, self.rows or 0)
+        others = {name: frame[:, place].alias("") for place, name in enumerate(aside.others)}
         copies.take(Gathering.of(number, values, others, aside.chosen), others.keys(), cells)
 
-    def _others(self, column: str) -> list[str]:
-        return [name for name in self.names if name != column]
-
-    def _with_files(self, others: dict[str, pl.Series], number: NDArray[np.int64]) -> dict[str, pl.Series]:
-        """The other columns of some rows, and the files that these lie in where there are several."""
-        if len(self._footers) == 1:
-            return others
-        ends = np.cumsum([footer.rows for footer in self._footers])
-        return {**others, FILE: pl.Series(np.searchsorted(ends, number, side="right"))}
+    @property
+    def _ends(self) -> NDArray[np.int64]:
+        """Where the rows of each file end, where there are several."""
+        rows = [footer.rows for footer in self._footers]
+        return np.cumsum(rows if len(rows) > 1 else [], dtype=np.int64)
 
 
 class _WorkerPlaces:

@@ -7,6 +7,7 @@ what the driver puts together: some bytes a block.
 from __future__ import annotations
 
 import pickle
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +23,7 @@ from statveil.tables.blocks import BLOCK, Array, Part
 from statveil.tables.changes import Changes, Labels
 from statveil.tables.files.columnar import FILE
 from statveil.tables.hashing import hash_file
-from statveil.tables.looking import Look, Parted
+from statveil.tables.looking import Look, Parted, ShownBeside
 from statveil.tables.source import Rows
 from statveil.tables.spark.failures import quiet, spark_works
 from statveil.tables.spark.layout import unsteady
@@ -37,11 +38,13 @@ __all__ = [
     "Looking",
     "LookingBeside",
     "OnePart",
+    "Showing",
     "SpanSeen",
     "SpanWritten",
     "ToWrite",
     "ToldBeside",
     "Writing",
+    "all_others",
     "do_in_span",
     "do_item",
     "hashes_of",
@@ -50,8 +53,13 @@ __all__ = [
     "look_beside_span",
     "on_workers",
     "read_watchers",
+    "show_span",
+    "with_files",
     "write_span",
 ]
+
+_ONE_AT_A_TIME = threading.Lock()
+"""Columns of a specification are worked on by threads of their own; what is asked of the workers takes all of them."""
 
 Work = TypeVar("Work")
 Task = TypeVar("Task")
@@ -68,7 +76,7 @@ def on_workers(
     def done(task: Task) -> Told:
         return do(unpacked(data), task)
 
-    with spark_works(what), quiet():
+    with _ONE_AT_A_TIME, spark_works(what), quiet():
         told: list[Told] = context.parallelize(tasks, max(len(tasks), 1)).map(done).collect()
     return told
 
@@ -146,6 +154,10 @@ class Aside:
     """Which rows are told."""
     few: Sequence[str]
     """The columns whose different values are told, as they have few."""
+    others: Sequence[str]
+    """All that are looked at, in order."""
+    ends: NDArray[np.int64]
+    """Where the rows of each file end, where there are several."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -199,7 +211,8 @@ def write_span(work: Writing, task: ToWrite) -> SpanWritten:
         for name, one in sums.items():
             one.add(rows[name])
         if work.aside is not None:
-            _tell(work.aside, told, few, rows[work.aside.column], others, row)
+            values = rows[work.aside.column]
+            _tell(work.aside, told, few, values, with_files({**others}, row, len(values), work.aside.ends), row)
         row += max((*(len(one) for one in rows.values()), *(len(one) for one in others.values())), default=0)
 
     path = Path(work.folder) / told.name
@@ -237,10 +250,13 @@ def _tell(
 class LookingBeside:
     """What the other columns are looked at by. Private."""
 
-    column: str
-    labels: Labels
-    aside: Aside | None
-    watchers: Sequence[Parted]
+    columns: Mapping[str, Labels]
+    others: ShownBeside
+    asides: Sequence[Aside | None]
+    watchers: Sequence[Sequence[Parted]]
+    """Of each column that others are looked at beside."""
+    names: Sequence[str]
+    """Of these columns."""
     folder: str
     """Where is written what they have seen."""
     ends: NDArray[np.int64]
@@ -248,32 +264,67 @@ class LookingBeside:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class SpanSeenBeside(ToldBeside):
+class SpanSeenBeside:
     """What is told of a span whose other columns were looked at. Private."""
 
+    told: list[ToldBeside]
     name: str
     """Of the file with what the watchers have seen: no other attempt at the same span has it."""
 
 
+def all_others() -> Callable[[Mapping[Any, Array], Mapping[str, pl.Series]], Callable[[Any], Mapping[str, pl.Series]]]:
+    """Beside one column all others are looked at."""
+    return lambda rows, others: lambda name: others
+
+
 def look_beside_span(work: LookingBeside, span: Span) -> SpanSeenBeside:
     """Show the other columns of a span to all who look at them."""
-    told = SpanSeenBeside(name="")
-    few = {} if work.aside is None else {name: Few() for name in work.aside.few}
-    watchers, row = [one.part(span.first) for one in work.watchers], span.first
-    for rows, others in ParquetSpan(span).beside({work.column: work.labels}):
-        values = rows[work.column]
-        if work.aside is not None:
-            _tell(work.aside, told, few, values, others, row)
-        # without their own names: the engine takes one such as ``^a.*$`` for a pattern
-        unnamed = {name: one.alias("") for name, one in others.items()}
-        if len(work.ends):
-            unnamed[FILE] = pl.Series(np.searchsorted(work.ends, np.arange(row, row + len(values)), side="right"))
-        for one in watchers if unnamed else ():
-            one.add(values, unnamed)
-        row += len(values)
-    told.filled = {name: one.filled for name, one in few.items()}
-    told.name = _kept(Path(work.folder), watchers) if watchers else ""
-    return told
+    told = [ToldBeside() for _ in work.names]
+    few = [{} if aside is None else {name: Few() for name in aside.few} for aside in work.asides]
+    watchers = [[one.part(span.first) for one in own] for own in work.watchers]
+    row, shown = span.first, work.others()
+    for rows, others in ParquetSpan(span).beside(work.columns):
+        beside = shown(rows, with_files(_unnamed(others), row, len(rows[work.names[0]]), work.ends))
+        for place, name in enumerate(work.names):
+            values, seen, aside = rows[name], beside(name), work.asides[place]
+            if aside is not None:
+                _tell(aside, told[place], few[place], values, seen, row)
+            for one in watchers[place] if seen else ():
+                one.add(values, seen)
+        row += len(rows[work.names[0]])
+    for own_told, counted in zip(told, few, strict=True):
+        own_told.filled = {name: own.filled for name, own in counted.items()}
+    return SpanSeenBeside(told=told, name=_kept(Path(work.folder), [one for own in watchers for one in own]))
+
+
+def _unnamed(columns: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
+    """Without their own names: the engine takes one such as ``^a.*$`` for a pattern."""
+    return {name: one.alias("") for name, one in columns.items()}
+
+
+def with_files(others: dict[str, pl.Series], row: int, size: int, ends: NDArray[np.int64]) -> dict[str, pl.Series]:
+    """The other columns of rows from a number on, and the files that these lie in where there are several."""
+    if not len(ends):
+        return others
+    return {**others, FILE: pl.Series(np.searchsorted(ends, np.arange(row, row + size), side="right"))}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Showing:
+    """Who is shown which columns. Private."""
+
+    columns: Mapping[str, Labels]
+    others: Sequence[str]
+    watcher: Parted
+    folder: str
+
+
+def show_span(work: Showing, span: Span) -> str:
+    """Show the rows of a span to someone; the name of the file with what was seen."""
+    watcher = work.watcher.part(span.first)
+    for rows, others in ParquetSpan(span).beside_some(work.columns, work.others):
+        watcher.add(rows, others)
+    return _kept(Path(work.folder), [watcher])
 
 
 def join_watchers(folder: str, names: Sequence[str]) -> str:
@@ -293,9 +344,11 @@ def read_watchers(path: Path) -> list[Any]:
 
 
 def _kept(folder: Path, watchers: Sequence[Parted]) -> str:
+    from pyspark import cloudpickle
+
     name = uuid4().hex
     with (folder / name).open("xb") as file:
-        pickle.dump(watchers, file, protocol=5)
+        cloudpickle.dump(watchers, file, protocol=5)
     return name
 
 
