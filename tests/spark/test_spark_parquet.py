@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 from itertools import pairwise
 
 import numpy as np
@@ -19,7 +20,7 @@ from statveil.tables.maps import spread_ranks
 from statveil.tables.maps.affine import Affine, Quiet
 from statveil.tables.release_file import release_file
 from statveil.tables.release_table import release_table
-from statveil.tables.spark import spans, spark_parquet, workers
+from statveil.tables.spark import shipping, spans, spark_parquet, workers
 from statveil.tables.spark.spark_file import SparkFile, open_spark
 from statveil.tables.spark.spark_parquet import SparkParquet
 from statveil.tables.verification import Verifier
@@ -142,12 +143,37 @@ def drawn_table(mode, rows=ROWS):
     )
 
 
-@pytest.mark.parametrize(
-    ("mode", "share", "layout"),
-    [(mode, 0.0, "folder") for mode in DRAWN] + [(mode, 0.3, "many groups") for mode in DRAWN],
-)
-def test_modes_that_draw_rows_read_none_on_the_driver_either(tmp_path, asked, monkeypatch, mode, share, layout):
+def nothing_is_kept_on_the_driver(monkeypatch, spark):
+    """Neither in files of its own, nor in those that every machine fetches."""
+
+    def never(*given, **options):
+        raise AssertionError("something as long as the column lies on the driver")
+
+    monkeypatch.setattr(shipping, "_LONG", 2**20)  # bytes: fewer than the rows of these tests have
+    monkeypatch.setattr(type(spark.sparkContext), "addFile", never)
+    monkeypatch.setattr(tempfile, "TemporaryFile", never)
+
+
+def test_each_mode_that_draws_rows_is_tried():
+    assert {mode for mode, _, _ in SPREAD} == {*DRAWN}
+
+
+SPREAD = [
+    ("rank", 0.3, "folder"),
+    ("model", 0.0, "many groups"),
+    ("smooth", 0.3, "folder"),
+    ("unit", 0.0, "folder"),
+    ("jitter", 0.3, "many groups"),
+    ("category", 0.3, "folder"),
+]
+
+
+@pytest.mark.parametrize(("mode", "share", "layout"), SPREAD)
+def test_modes_that_draw_rows_read_and_keep_none_on_the_driver_either(
+    spark, tmp_path, asked, monkeypatch, mode, share, layout
+):
     nothing_is_read_on_the_driver(monkeypatch)
+    nothing_is_kept_on_the_driver(monkeypatch, spark)
     monkeypatch.setattr(spread_ranks, "_RUN", 50_000)
     monkeypatch.setattr(spread_ranks, "_PIECE", 1)
     source = stored(tmp_path, drawn_table(mode).with_columns(gaps(share)), layout)
@@ -198,9 +224,11 @@ def test_a_sample_that_was_thinned_too_much_is_taken_again(tmp_path, asked, monk
     assert [do for do, _ in asked][:3] == ["look_at_span", "look_at_span", "write_span"]
 
 
-def test_shuffled_rows_are_in_the_order_of_one_machine(tmp_path, asked):
-    source = stored(tmp_path, RELEASED["shift"].head(60_000), "many groups")
-    check_same(answers(BY_MODE["shift"], source, column="x", shuffle=True))
+@pytest.mark.parametrize("mode", ["shift", "rank"])
+def test_shuffled_rows_are_in_the_order_of_one_machine(tmp_path, asked, mode):
+    table = RELEASED["shift"] if mode == "shift" else drawn_table(mode)
+    source = stored(tmp_path, table.head(60_000), "many groups")
+    check_same(answers(BY_MODE[mode], source, column="x", shuffle=True))
 
 
 MANY = """
@@ -258,12 +286,11 @@ def many_columns(rng):
     ).with_columns(double=2 * pl.col("wage"))
 
 
-@pytest.mark.parametrize("layout", ["many groups"])
-def test_no_row_of_a_specification_is_read_on_the_driver(tmp_path, asked, monkeypatch, layout):
+def test_no_row_of_a_specification_is_read_on_the_driver(tmp_path, asked, monkeypatch):
     nothing_is_read_on_the_driver(monkeypatch)
     plan = table_release.planned(MANY)
     table = many_columns(np.random.default_rng(3))
-    check_same(both_specifications(plan, stored(tmp_path, table, layout)))
+    check_same(both_specifications(plan, stored(tmp_path, table, "many groups")))
     did = [do for do, _ in asked]
     assert did[:3] == ["look_at_span"] * 3, "each hidden column"
     assert did.count("look_beside_span") == 1, "all of them in one pass"
@@ -383,6 +410,41 @@ def test_a_failure_in_the_middle_leaves_nothing(tmp_path, asked, monkeypatch, wh
     assert isinstance(error.value, ColumnError) is (what == "a refusal")
     assert "\n" not in str(error.value)
     assert left(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("where", "what"), [("do_item", "a failure"), ("do_item", "a lost worker"), ("look_beside_span", "a refusal")]
+)
+def test_a_failure_in_the_middle_of_the_ranks_leaves_nothing(tmp_path, asked, monkeypatch, where, what):
+    source = stored(tmp_path, drawn_table("rank"), "many groups")
+    real = getattr(workers, where)
+
+    def spoil(work, task):
+        real(work, task)  # all of it is there when it fails
+        if what == "a lost worker":
+            os.kill(os.getpid(), signal.SIGKILL)
+        raise ColumnError("spoiled") if what == "a refusal" else RuntimeError("spoiled")
+
+    monkeypatch.setattr(spark_parquet, where, spoil)
+    before = left(tmp_path)
+    with pytest.raises(StatveilError) as error:
+        release_file(BY_MODE["rank"], source, tmp_path / "out", column="x", opened=open_spark)
+    assert isinstance(error.value, ColumnError) is (what == "a refusal")
+    assert "\n" not in str(error.value)
+    assert left(tmp_path) == before
+
+
+def test_ranks_that_are_worked_out_twice_are_the_same(tmp_path, asked, monkeypatch):
+    source = stored(tmp_path, drawn_table("rank", BLOCK + 700), "many groups")
+    monkeypatch.setattr(spread_ranks, "_RUN", 50_000)
+    real = workers.do_item
+
+    def twice(work, task):
+        real(work, task)  # as a worker does that was slow, and whose task another one did meanwhile
+        return real(work, task)
+
+    monkeypatch.setattr(spark_parquet, "do_item", twice)
+    check_same(answers(BY_MODE["rank"], source, column="x"))
 
 
 def test_attempts_that_were_given_up_are_no_part_of_the_table(tmp_path, asked, monkeypatch):
