@@ -59,7 +59,7 @@ MAPS = {
 def test_a_map_is_made_in_several_places_as_in_one(tmp_path, monkeypatch, mode):
     monkeypatch.setattr(spread_ranks, "_RUN", 40_000)
     monkeypatch.setattr(spread_ranks, "_PIECE", 1)
-    monkeypatch.setattr(smooth_file, "_TOGETHER", 2)
+    monkeypatch.setattr(smooth_file, "GROUP", 2)
     values = numbers(mode)
     here, there = blocks_of(values), spread_out(tmp_path, blocks_of(values))
     one, many = MAPS[mode](here), MAPS[mode](there)

@@ -14,6 +14,7 @@ from statveil.numeric import Array
 
 __all__ = [
     "BLOCK",
+    "GROUP",
     "Array",
     "Blocks",
     "Part",
@@ -30,7 +31,9 @@ __all__ = [
 
 BLOCK = 65_536
 """Rows of every block but the last. Seeded maps draw per block, so this number is part of what a seed means."""
-
+GROUP = 64
+"""Blocks whose sums are added up first, where these are many: long parts of a column hold whole groups of blocks, so
+that few sums come together from many places."""
 
 Blocks = Callable[[], Iterator[Array]]
 """Starts a new pass over the column. A row that is not finite (missing, NaN, infinite) is never touched by a map."""

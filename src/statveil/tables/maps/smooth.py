@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from statveil.tables.blocks import BLOCK, Array, Blocks, Part, by_parts, changed, made
+from statveil.tables.blocks import BLOCK, GROUP, Array, Blocks, Part, by_parts, changed, made
 from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap, stream
 from statveil.tables.maps.lattice import on_lattice
@@ -38,7 +38,6 @@ _DRAWS, _BLUR = 0x58, 0x59  # purposes of the random streams
 _LARGEST = 2**53  # above it a float64 cannot tell neighbouring whole numbers apart
 _WIDTH = 0.8  # of the blur, in periods after scaling: a wave of the period keeps a thousandth at a factor of 4/3
 _FEWEST = 16  # rows beyond the outermost level, so that no number of the shape is about a single row
-_TOGETHER = 64  # blocks whose sums are added up first, so that those of a long column need not come to one place
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -94,9 +93,9 @@ def _sums(ranks: Rank, halvings: int, part: Part) -> list[tuple[int, list[Array]
         stretch = np.clip(np.floor(place - starts[0]), 0, len(starts) - 1).astype(np.int64)
         along, value = place - starts[stretch], values[finite]
         weights = (np.ones(len(value)), along, along * along, value, along * value)
-        held = groups.setdefault(index // _TOGETHER, [])
+        held = groups.setdefault(index // GROUP, [])
         held.append(np.array([np.bincount(stretch, weight, minlength=len(starts)) for weight in weights]))
-        if len(held) == _TOGETHER:
+        if len(held) == GROUP:
             held[:] = [_added(held)]
     return list(groups.items())
 
