@@ -255,6 +255,9 @@ max_risk = 0.2
 drop = true
 [columns.double]
 derive = "2 * wage"
+[columns.gross]
+link = "wage"
+factor = 2.0
 """
 
 
@@ -283,7 +286,7 @@ def many_columns(rng):
             "dull": rng.random(ROWS),
             "kept": rng.random(ROWS),
         }
-    ).with_columns(double=2 * pl.col("wage"))
+    ).with_columns(double=2 * pl.col("wage"), gross=2 * pl.col("wage"))
 
 
 def test_no_row_of_a_specification_is_read_on_the_driver(tmp_path, asked, monkeypatch):
@@ -292,9 +295,10 @@ def test_no_row_of_a_specification_is_read_on_the_driver(tmp_path, asked, monkey
     table = many_columns(np.random.default_rng(3))
     check_same(both_specifications(plan, stored(tmp_path, table, "many groups")))
     did = [do for do, _ in asked]
-    assert did[:3] == ["look_at_span"] * 3, "each hidden column"
+    assert did[0] == "show_span", "whether what moves along is a multiple"
+    assert did[: did.index("look_beside_span")].count("look_at_span") == 4, "each hidden column, and what moves along"
     assert did.count("look_beside_span") == 1, "all of them in one pass"
-    assert "show_span" in did, "what is derived is worked out again by workers"
+    assert did[did.index("write_span") :].count("show_span") == 1, "what is derived is worked out again by workers"
 
 
 def test_a_column_of_a_specification_that_tells_is_refused_in_the_same_words(tmp_path, asked):
@@ -304,7 +308,8 @@ def test_a_column_of_a_specification_that_tells_is_refused_in_the_same_words(tmp
     assert found == wanted
 
 
-def test_a_specification(tmp_path, asked):
+def test_columns_of_a_specification_that_move_along_are_not_read_on_the_driver_either(tmp_path, asked, monkeypatch):
+    nothing_is_read_on_the_driver(monkeypatch)
     table = table_release.table(BLOCK + 900)
     table.write_parquet(tmp_path / "in.parquet", row_group_size=10_000)
     check_same(both_specifications(table_release.PLAN, tmp_path / "in.parquet"))

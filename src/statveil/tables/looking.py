@@ -185,6 +185,11 @@ class NumberLook(Look):
     def rows(self) -> int:
         return sum(self._sums.counts)
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the largest finite value."""
+        return self._sums.low, self._sums.high
+
     def measured(self, blocks: Blocks) -> Measured:
         """The statistics of the column, which can be read again."""
         return self._sums.measured(blocks, tallies=dict.fromkeys(self.levels, self._tally))

@@ -25,6 +25,7 @@ from statveil.tables.linking import (
     refuse_short,
     rest_of,
 )
+from statveil.tables.looking import Look as ColumnLook
 from statveil.tables.looking import Parted
 from statveil.tables.panels import check_secrets, drawn_by_group, prepare_panel
 from statveil.tables.preparing import Elsewhere, Prepared, Read, ReadBeside, column_labels, new_seed, prepare
@@ -258,7 +259,7 @@ class WholeTable(Task):
                         beside=beside,
                         shuffled=self.shuffle,
                         groups=groups[name],
-                        elsewhere=_WithOthers.of(table, reader, followed=name in short),
+                        elsewhere=_WithOthers(table=table, column=reader.name, reader=reader, short=short.get(name)),
                     )
                     prepared.check_rows(plans[name], name)
                     return prepared
@@ -277,6 +278,7 @@ class WholeTable(Task):
                         type=types[name],
                         factor=link.factor,
                         accepted=specification.hidden[link.to].accept,
+                        elsewhere=_WithOthers(table=table, column=reader.name, reader=reader),
                     )
 
             return work
@@ -337,11 +339,14 @@ class _WithOthers(Elsewhere):
     """A column of several that are looked at beside each other, in one pass."""
 
     reader: Reader
+    short: ShortFloats | None = None
+    """Sees all rows of a column that others follow."""
 
-    @classmethod
-    def of(cls, table: Source, reader: Reader, *, followed: bool) -> _WithOthers | None:
-        """Nothing for a column that others follow, of which every row is looked at once more."""
-        return None if followed else cls(table=table, column=reader.name, reader=reader)
+    def look(self, look: ColumnLook, copies: Copies | None) -> bool:
+        done = super().look(look, copies)
+        if done and self.short is not None:
+            self.short.watch_there(look.spread(lambda: self.reader.blocks(None)))
+        return done
 
     @property
     def others_afterwards(self) -> bool:
