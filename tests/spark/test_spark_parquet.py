@@ -185,6 +185,22 @@ def test_modes_that_draw_rows_read_and_keep_none_on_the_driver_either(
     assert "do_in_span" in did[3 : did.index("write_span")], "the map was made by workers, too"
 
 
+@pytest.mark.parametrize(
+    ("mode", "change", "said"),
+    [
+        ("jitter", {"x": pl.col("x").sort()}, "the order of the rows tells"),
+        ("category", {"told": pl.col("x").str.slice(0, 1)}, "'told'"),
+        ("unit", {"told": 3 * pl.col("x") + 1}, "'told'"),
+    ],
+)
+def test_rows_that_are_drawn_and_told_are_refused_in_the_same_words(tmp_path, asked, mode, change, said):
+    table = drawn_table(mode, 2 * BLOCK + 700).with_columns(**change)
+    wanted, found = answers(BY_MODE[mode], stored(tmp_path, table, "many groups"), column="x")
+    assert said in wanted
+    assert found == wanted
+    assert "look_beside_span" in [do for do, _ in asked]
+
+
 @pytest.mark.parametrize("what", TELLING)
 def test_a_column_that_tells_is_refused_in_the_same_words(tmp_path, asked, what):
     table = RELEASED["shift"].with_columns(TELLING[what])
