@@ -123,21 +123,21 @@ def test_a_value_off_the_step_in_the_last_partition_is_refused(in_parts):
 
 
 def test_a_long_column_keeps_the_sample_of_one_machine(in_parts, monkeypatch):
-    from statveil.tables import looking as shared
+    from statveil.tables.looking import NumberLook as Look
     from statveil.tables.structure import sampler
 
     kept = []
     few = 2**14
-    monkeypatch.setattr(shared, "KEEP", few)
+    monkeypatch.setattr(sampler, "KEEP", few)
     monkeypatch.setattr(sampler.Sampler.__init__, "__defaults__", (few,))
-    real = shared.Look.settle
+    real = Look.settle
 
     def settle(self):
         done = real(self)
         kept.append((done, self._verifier.sampler.values))
         return done
 
-    monkeypatch.setattr(shared.Look, "settle", settle)
+    monkeypatch.setattr(Look, "settle", settle)
     table = RELEASED["shift"].with_columns(gaps(0.1))
     found = answer("shift", in_parts(table))
     one = sampler.Sampler()

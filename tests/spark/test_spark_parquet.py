@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 from itertools import pairwise
 
 import numpy as np
@@ -14,11 +15,12 @@ from statveil.errors import ColumnError, FileError, StatveilError
 from statveil.tables import looking_later
 from statveil.tables.blocks import BLOCK
 from statveil.tables.changes import Changes
-from statveil.tables.looking import Look
+from statveil.tables.looking import NumberLook
+from statveil.tables.maps import spread_ranks
 from statveil.tables.maps.affine import Affine, Quiet
 from statveil.tables.release_file import release_file
 from statveil.tables.release_table import release_table
-from statveil.tables.spark import spans, spark_parquet, workers
+from statveil.tables.spark import shipping, spans, spark_parquet, workers
 from statveil.tables.spark.spark_file import SparkFile, open_spark
 from statveil.tables.spark.spark_parquet import SparkParquet
 from statveil.tables.verification import Verifier
@@ -122,22 +124,81 @@ def test_the_release_is_that_of_one_machine_and_no_row_passes_the_driver(
     assert asked[wrote][1] > 1
 
 
-@pytest.mark.parametrize("mode", [mode for mode in BY_MODE if mode not in TABLES])
-def test_all_other_modes_are_measured_as_on_one_machine_and_written_by_workers(tmp_path, asked, mode):
+DRAWN = [mode for mode in BY_MODE if mode not in TABLES]
+
+
+def drawn_table(mode, rows=ROWS):
     rng = np.random.default_rng(3)
-    rows = 2 * BLOCK + 700
-    table = pl.DataFrame({"x": column_for(mode, rng, rows), "w": rng.random(rows)})
-    check_same(answers(BY_MODE[mode], stored(tmp_path, table, "many groups"), column="x"))
-    assert ("write_span", 3) in asked
+    x = pl.Series(column_for(mode, rng, rows))
+    if mode in ("unit", "rank"):  # as floats, some of which are no numbers
+        x = x.cast(pl.Float64).scatter([5, BLOCK + 1], [float("nan"), float("nan")])
+    return pl.DataFrame(
+        {
+            "x": x,
+            "id": np.arange(rows),
+            "w": rng.random(rows),
+            "region": pl.Series(["east", "west", None])[rng.integers(0, 3, rows)],
+            "note": pl.Series(["a one", "b two", "c"])[rng.integers(0, 3, rows)],
+        }
+    )
 
 
-def test_other_modes_read_on_the_driver(tmp_path, asked, monkeypatch):
-    """A control of the test above, and of what the page about Spark says."""
+def nothing_is_kept_on_the_driver(monkeypatch, spark):
+    """Neither in files of its own, nor in those that every machine fetches."""
+
+    def never(*given, **options):
+        raise AssertionError("something as long as the column lies on the driver")
+
+    monkeypatch.setattr(shipping, "_LONG", 2**20)  # bytes: fewer than the rows of these tests have
+    monkeypatch.setattr(type(spark.sparkContext), "addFile", never)
+    monkeypatch.setattr(tempfile, "TemporaryFile", never)
+
+
+def test_each_mode_that_draws_rows_is_tried():
+    assert {mode for mode, _, _ in SPREAD} == {*DRAWN}
+
+
+SPREAD = [
+    ("rank", 0.3, "folder"),
+    ("model", 0.0, "many groups"),
+    ("smooth", 0.3, "folder"),
+    ("unit", 0.0, "folder"),
+    ("jitter", 0.3, "many groups"),
+    ("category", 0.3, "folder"),
+]
+
+
+@pytest.mark.parametrize(("mode", "share", "layout"), SPREAD)
+def test_modes_that_draw_rows_read_and_keep_none_on_the_driver_either(
+    spark, tmp_path, asked, monkeypatch, mode, share, layout
+):
     nothing_is_read_on_the_driver(monkeypatch)
-    table = pl.DataFrame({"x": column_for("unit", np.random.default_rng(3), BLOCK)})
-    table.write_parquet(tmp_path / "in.parquet")
-    with pytest.raises(TypeError):
-        release_file(BY_MODE["unit"], tmp_path / "in.parquet", tmp_path / "out", column="x", opened=open_spark)
+    nothing_is_kept_on_the_driver(monkeypatch, spark)
+    monkeypatch.setattr(spread_ranks, "_RUN", 50_000)
+    monkeypatch.setattr(spread_ranks, "_PIECE", 1)
+    source = stored(tmp_path, drawn_table(mode).with_columns(gaps(share)), layout)
+    check_same(answers(BY_MODE[mode], source, column="x"))
+    did = [do for do, _ in asked]
+    assert did[0] == "look_at_span"
+    assert did[1] == "look_beside_span"
+    assert did[2] == "join_watchers"
+    assert "do_in_span" in did[3 : did.index("write_span")], "the map was made by workers, too"
+
+
+@pytest.mark.parametrize(
+    ("mode", "change", "said"),
+    [
+        ("jitter", {"x": pl.col("x").sort()}, "the order of the rows tells"),
+        ("category", {"told": pl.col("x").str.slice(0, 1)}, "'told'"),
+        ("unit", {"told": 3 * pl.col("x") + 1}, "'told'"),
+    ],
+)
+def test_rows_that_are_drawn_and_told_are_refused_in_the_same_words(tmp_path, asked, mode, change, said):
+    table = drawn_table(mode, 2 * BLOCK + 700).with_columns(**change)
+    wanted, found = answers(BY_MODE[mode], stored(tmp_path, table, "many groups"), column="x")
+    assert said in wanted
+    assert found == wanted
+    assert "look_beside_span" in [do for do, _ in asked]
 
 
 @pytest.mark.parametrize("what", TELLING)
@@ -169,30 +230,105 @@ def test_values_off_the_step_in_the_last_rows_are_refused(tmp_path, asked):
 
 
 def test_a_sample_that_was_thinned_too_much_is_taken_again(tmp_path, asked, monkeypatch):
-    from statveil.tables import looking as shared
     from statveil.tables.structure import sampler
 
     few = 2**14
-    monkeypatch.setattr(shared, "KEEP", few)
+    monkeypatch.setattr(sampler, "KEEP", few)
     monkeypatch.setattr(sampler.Sampler.__init__, "__defaults__", (few,))
     source = stored(tmp_path, RELEASED["shift"].with_columns(gaps(0.6)), "one group")
     check_same(answers(BY_MODE["shift"], source, column="x"))
     assert [do for do, _ in asked][:3] == ["look_at_span", "look_at_span", "write_span"]
 
 
-def test_shuffled_rows_are_in_the_order_of_one_machine(tmp_path, asked):
-    source = stored(tmp_path, RELEASED["shift"].head(60_000), "many groups")
-    check_same(answers(BY_MODE["shift"], source, column="x", shuffle=True))
+@pytest.mark.parametrize("mode", ["shift", "rank"])
+def test_shuffled_rows_are_in_the_order_of_one_machine(tmp_path, asked, mode):
+    table = RELEASED["shift"] if mode == "shift" else drawn_table(mode)
+    source = stored(tmp_path, table.head(60_000), "many groups")
+    check_same(answers(BY_MODE[mode], source, column="x", shuffle=True))
 
 
-def test_a_specification(tmp_path, asked):
+MANY = """
+others = "keep"
+[columns.wage]
+hide = "mean"
+prior = "50:200"
+tolerance = 1
+max_risk = 0.2
+known = "min=0"
+[columns.calls]
+hide = "mean"
+family = "poisson"
+prior = "rate=2:30"
+tolerance = 0.3
+max_risk = 0.2
+[columns.colour]
+hide = "fraction:red"
+family = "categorical"
+labels = ["red", "green", "blue"]
+tolerance = 0.03
+max_risk = 0.2
+[columns.dull]
+drop = true
+[columns.double]
+derive = "2 * wage"
+[columns.gross]
+link = "wage"
+factor = 2.0
+"""
+
+
+def both_specifications(plan, source):
+    """What one machine and Spark make of a table: release and rows, or words."""
+    found = []
+    for name, opened in (("one", {}), ("spark", {"opened": open_spark})):
+        target = source.parent / (name if opened or source.is_dir() else f"{name}.parquet")
+        try:
+            done = release_table(plan, source, target, seed=SEED, **opened)
+        except StatveilError as error:
+            found.append(str(error))
+            continue
+        parts = [target] if target.is_file() else sorted(target.iterdir())
+        card = {key: value for key, value in done.card.items() if key != "sha256"}
+        found.append((done.record, card, pl.concat([pl.read_parquet(part) for part in parts])))
+    return found
+
+
+def many_columns(rng):
+    return pl.DataFrame(
+        {
+            "wage": column_for("scale", rng, ROWS),
+            "calls": pl.Series(column_for("unit", rng, ROWS)).scatter(rng.integers(0, ROWS, 9_000), None),
+            "colour": column_for("category", rng, ROWS),
+            "dull": rng.random(ROWS),
+            "kept": rng.random(ROWS),
+        }
+    ).with_columns(double=2 * pl.col("wage"), gross=2 * pl.col("wage"))
+
+
+def test_no_row_of_a_specification_is_read_on_the_driver(tmp_path, asked, monkeypatch):
+    nothing_is_read_on_the_driver(monkeypatch)
+    plan = table_release.planned(MANY)
+    table = many_columns(np.random.default_rng(3))
+    check_same(both_specifications(plan, stored(tmp_path, table, "many groups")))
+    did = [do for do, _ in asked]
+    assert did[0] == "show_span", "whether what moves along is a multiple"
+    assert did[: did.index("look_beside_span")].count("look_at_span") == 4, "each hidden column, and what moves along"
+    assert did.count("look_beside_span") == 1, "all of them in one pass"
+    assert did[did.index("write_span") :].count("show_span") == 1, "what is derived is worked out again by workers"
+
+
+def test_a_column_of_a_specification_that_tells_is_refused_in_the_same_words(tmp_path, asked):
+    table = many_columns(np.random.default_rng(3)).with_columns(told=3 * pl.col("wage") + 7)
+    wanted, found = both_specifications(table_release.planned(MANY), stored(tmp_path, table, "many groups"))
+    assert "'told'" in wanted
+    assert found == wanted
+
+
+def test_columns_of_a_specification_that_move_along_are_not_read_on_the_driver_either(tmp_path, asked, monkeypatch):
+    nothing_is_read_on_the_driver(monkeypatch)
     table = table_release.table(BLOCK + 900)
     table.write_parquet(tmp_path / "in.parquet", row_group_size=10_000)
-    wanted = release_table(table_release.PLAN, tmp_path / "in.parquet", tmp_path / "one.parquet", seed=SEED)
-    found = release_table(table_release.PLAN, tmp_path / "in.parquet", tmp_path / "out", seed=SEED, opened=open_spark)
-    assert found.record == wanted.record
-    written = pl.concat([pl.read_parquet(part) for part in sorted((tmp_path / "out").iterdir())])
-    assert written.equals(pl.read_parquet(tmp_path / "one.parquet"))
+    check_same(both_specifications(table_release.PLAN, tmp_path / "in.parquet"))
     assert ("write_span", 2) in asked
 
 
@@ -297,6 +433,41 @@ def test_a_failure_in_the_middle_leaves_nothing(tmp_path, asked, monkeypatch, wh
     assert left(tmp_path) == before
 
 
+@pytest.mark.parametrize(
+    ("where", "what"), [("do_item", "a failure"), ("do_item", "a lost worker"), ("look_beside_span", "a refusal")]
+)
+def test_a_failure_in_the_middle_of_the_ranks_leaves_nothing(tmp_path, asked, monkeypatch, where, what):
+    source = stored(tmp_path, drawn_table("rank"), "many groups")
+    real = getattr(workers, where)
+
+    def spoil(work, task):
+        real(work, task)  # all of it is there when it fails
+        if what == "a lost worker":
+            os.kill(os.getpid(), signal.SIGKILL)
+        raise ColumnError("spoiled") if what == "a refusal" else RuntimeError("spoiled")
+
+    monkeypatch.setattr(spark_parquet, where, spoil)
+    before = left(tmp_path)
+    with pytest.raises(StatveilError) as error:
+        release_file(BY_MODE["rank"], source, tmp_path / "out", column="x", opened=open_spark)
+    assert isinstance(error.value, ColumnError) is (what == "a refusal")
+    assert "\n" not in str(error.value)
+    assert left(tmp_path) == before
+
+
+def test_ranks_that_are_worked_out_twice_are_the_same(tmp_path, asked, monkeypatch):
+    source = stored(tmp_path, drawn_table("rank", BLOCK + 700), "many groups")
+    monkeypatch.setattr(spread_ranks, "_RUN", 50_000)
+    real = workers.do_item
+
+    def twice(work, task):
+        real(work, task)  # as a worker does that was slow, and whose task another one did meanwhile
+        return real(work, task)
+
+    monkeypatch.setattr(spark_parquet, "do_item", twice)
+    check_same(answers(BY_MODE["rank"], source, column="x"))
+
+
 def test_attempts_that_were_given_up_are_no_part_of_the_table(tmp_path, asked, monkeypatch):
     source = stored(tmp_path, RELEASED["shift"], "many groups")
 
@@ -345,7 +516,7 @@ def test_other_values_under_the_same_footer_are_refused(tmp_path, asked):
     source = tmp_path / "in.parquet"
     RELEASED["shift"].select("x").write_parquet(source, compression="uncompressed", statistics=False)
     table = open_spark(source)
-    assert table.look("x", Look(Verifier(BY_MODE["shift"], bits=53), None), None)
+    assert table.look("x", NumberLook(Verifier(BY_MODE["shift"], bits=53), None), None)
     changes = Changes.one("x", Affine(pivot=0.0, factor=1.0, target=1.5, quiet=Quiet(bits=49, grain=2.0**-30)))
     table.write(tmp_path / "fine", changes)
     value = RELEASED["shift"]["x"][2 * BLOCK].hex()

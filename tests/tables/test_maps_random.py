@@ -19,11 +19,13 @@ from scipy import stats
 from statveil.errors import ColumnError, FileError
 from statveil.tables.blocks import BLOCK, blocks_of
 from statveil.tables.maps import rank as rank_file
+from statveil.tables.maps import rank_order, spread_ranks
 from statveil.tables.maps.category import largest_remainder, prepare_category
 from statveil.tables.maps.column_map import stream
 from statveil.tables.maps.rank import prepare_rank
 from statveil.tables.maps.sampling import spread, thinned
 from statveil.tables.maps.unit import prepare_unit
+from tests.places import spread_out
 
 SEED = 0x5EED_0123_4567_89AB_CDEF_0011_2233_4455
 SEEDS = st.integers(0, 2**128 - 1)
@@ -290,7 +292,7 @@ def quantile(levels):
 def reference(column, size, seed):
     """The definition, in plain NumPy: sort by (value, key, row)."""
     keys = [
-        stream(seed, rank_file._KEYS, index).integers(0, 2**64 - 1, size=len(part), dtype=np.uint64, endpoint=True)
+        stream(seed, rank_order._KEYS, index).integers(0, 2**64 - 1, size=len(part), dtype=np.uint64, endpoint=True)
         for index, part in enumerate(pieces(column, size)())
     ]
     known = np.flatnonzero(np.isfinite(column))
@@ -359,13 +361,13 @@ def test_long_columns_are_ranked_alike_in_memory_and_in_files(kind):
     blocks = blocks_of(column)
     memory = prepare_rank(blocks, quantile=quantile, seed=SEED)
     lengths = []
-    ordered = rank_file._ordered
+    ordered = rank_order.ordered
 
     def watched(values, keys):
         lengths.append(len(values))
         return ordered(values, keys)
 
-    with mock.patch.object(rank_file, "_ordered", watched):
+    with mock.patch.object(rank_file, "ordered", watched):
         files = in_files(blocks, run=10_000, quantile=quantile, seed=SEED)
     assert sum(lengths) == len(memory.released)
     assert max(lengths) < 3 * 10_000  # ties do not make a run longer
@@ -373,11 +375,52 @@ def test_long_columns_are_ranked_alike_in_memory_and_in_files(kind):
     np.testing.assert_allclose(released(memory, blocks), reference(column, BLOCK, SEED), rtol=1e-14)
 
 
+@pytest.mark.parametrize("kind", ["continuous", "ties", "one value", "mostly missing", "no value"])
+def test_columns_that_lie_in_parts_are_ranked_there_alike(tmp_path, monkeypatch, kind):
+    draws = stream(SEED, 6, 1)
+    rows = 5 * BLOCK + 777
+    column = {
+        "continuous": lambda: draws.standard_normal(rows),
+        "ties": lambda: draws.integers(-5, 40, rows).astype(np.float64),
+        "one value": lambda: np.full(rows, 3.0),
+        "mostly missing": lambda: np.where(draws.random(rows) < 0.9, math.nan, draws.integers(0, 9, rows)),
+        "no value": lambda: np.full(rows, math.nan),
+    }[kind]()
+    column[draws.random(rows) < 0.05] = math.nan
+    column[2 * BLOCK : 3 * BLOCK] = math.nan
+    blocks = blocks_of(column)
+    monkeypatch.setattr(spread_ranks, "_RUN", 30_000)
+    monkeypatch.setattr(spread_ranks, "_PIECE", 1)
+    there = prepare_rank(spread_out(tmp_path, blocks), quantile=quantile, seed=SEED)
+    here = prepare_rank(blocks, quantile=quantile, seed=SEED)
+    assert released(there, blocks, backwards=True).tobytes() == released(here, blocks).tobytes()
+    assert there.coefficients() == here.coefficients()
+    (own,) = tmp_path.iterdir()
+    assert [path.name for path in own.iterdir()] == ["rows"], "what was needed on the way is gone"
+    assert own.stat().st_mode & 0o777 == 0o700
+    assert sum(path.stat().st_size for path in own.rglob("*") if path.is_file()) == 8 * np.isfinite(column).sum()
+    there.forget()
+    assert not [path for path in own.rglob("*") if path.is_file()]
+
+
+def test_ranks_that_fail_in_their_places_leave_no_files(tmp_path, monkeypatch):
+    blocks = blocks_of(stream(SEED, 7, 0).random(3 * BLOCK))
+    with pytest.raises(ColumnError, match="not finite"):
+        prepare_rank(
+            spread_out(tmp_path, blocks), quantile=lambda levels: np.where(levels > 0.9, math.inf, levels), seed=SEED
+        )
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setattr(spread_ranks.shutil, "disk_usage", lambda folder: mock.Mock(free=3 * BLOCK * 28 - 1))
+    with pytest.raises(FileError, match="write to a larger disk"):
+        prepare_rank(spread_out(tmp_path, blocks), quantile=quantile, seed=SEED)
+    assert not list(tmp_path.iterdir())
+
+
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=30), st.sampled_from([0, 3, 62]))
 def test_rows_with_the_same_value_and_colliding_keys_stay_in_order(pairs, shift):
     values = np.array([value for value, _ in pairs], dtype=np.float64)
     keys = np.array([key << shift for _, key in pairs], dtype=np.uint64)
-    np.testing.assert_array_equal(rank_file._ordered(values, keys), np.lexsort((keys, values)))
+    np.testing.assert_array_equal(rank_order.ordered(values, keys), np.lexsort((keys, values)))
 
 
 @pytest.mark.parametrize(

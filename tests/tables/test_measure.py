@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import statveil as sv
 from statveil.tables import quantile as quantile_module
-from statveil.tables.blocks import BLOCK, Spread, blocks_of, in_blocks
+from statveil.tables.blocks import BLOCK, blocks_of, in_blocks
 from statveil.tables.measure import measure
+from tests.places import spread_out
 
 finite = st.floats(-1e12, 1e12, allow_subnormal=False)
 columns = st.lists(st.one_of(finite, st.just(math.nan), st.just(math.inf)), min_size=1, max_size=80).map(np.array)
@@ -109,7 +110,7 @@ def test_values_too_large_to_square_are_refused():
 
 @pytest.mark.parametrize("collect", [50, 2**21])
 @pytest.mark.parametrize("kind", ["normal", "few values", "one value", "last of its prefix"])
-def test_quantiles_of_a_column_that_lies_in_parts(monkeypatch, collect, kind):
+def test_quantiles_of_a_column_that_lies_in_parts(tmp_path, monkeypatch, collect, kind):
     rng = np.random.default_rng(4)
     rows = 3 * BLOCK + 11
     values = {
@@ -120,21 +121,12 @@ def test_quantiles_of_a_column_that_lies_in_parts(monkeypatch, collect, kind):
     }[kind]
     values[5] = np.nan
     monkeypatch.setattr(quantile_module, "_COLLECT", collect)
-    asked = []
-
-    def by_parts(do):
-        asked.append(do)
-        blocks = list(enumerate(blocks_of(values)()))
-        return [do(iter(blocks[:1])), do(iter(blocks[1:3])), do(iter(blocks[3:])), do(iter(()))]
-
+    column = spread_out(tmp_path, blocks_of(values))
     tally = quantile_module.Tally()
     finite = values[np.isfinite(values)]
     tally.add(finite)
 
-    def never():
-        raise AssertionError("the parts are read where they lie")
-
     for alpha in (0.0, 0.05, 0.5, 0.9, 1.0):
-        found = quantile_module.linear_quantile(Spread(never, by_parts), alpha, len(finite), tally)
+        found = quantile_module.linear_quantile(column, alpha, len(finite), tally)
         assert found == np.quantile(finite, alpha)
-    assert asked
+    assert column.places.asked

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -12,25 +14,32 @@ from statveil.numeric import Array
 
 __all__ = [
     "BLOCK",
+    "GROUP",
     "Array",
     "Blocks",
     "Part",
+    "Places",
     "Spread",
     "all_finite",
     "blocks_of",
     "by_parts",
+    "changed",
     "finite_rows",
     "in_blocks",
+    "made",
 ]
 
 BLOCK = 65_536
 """Rows of every block but the last. Seeded maps draw per block, so this number is part of what a seed means."""
-
+GROUP = 64
+"""Blocks whose sums are added up first, where these are many: long parts of a column hold whole groups of blocks, so
+that few sums come together from many places."""
 
 Blocks = Callable[[], Iterator[Array]]
 """Starts a new pass over the column. A row that is not finite (missing, NaN, infinite) is never touched by a map."""
 
 Tag = TypeVar("Tag")
+Item = TypeVar("Item")
 Found = TypeVar("Found")
 Part = Iterable[tuple[int, Array]]
 """Some whole blocks of a column that follow each other, with their numbers."""
@@ -57,6 +66,24 @@ def in_blocks(chunks: Iterable[tuple[Tag, Chunk]]) -> Iterator[list[tuple[Tag, C
         yield held
 
 
+class Places(Protocol):
+    """Machines on which the blocks of a column lie: functions are handed to them, and what they tell comes back."""
+
+    @property
+    def folder(self) -> Path:
+        """A folder that all of them see, and nobody but its owner; it goes with all that is in it after the work."""
+
+    @property
+    def rows(self) -> int:
+        """Rows of the column, with those that have no value."""
+
+    def by_parts(self, do: Callable[[Part], Found]) -> list[Found]:
+        """What a function makes of each part of the column, in row order, where the part lies."""
+
+    def each(self, do: Callable[[Item], Found], items: Sequence[Item]) -> list[Found]:
+        """What a function makes of each item, in their order, wherever there is time for it."""
+
+
 class Spread:
     """A column whose blocks lie in several places: each pass reads it here, or a function is handed to where they are.
 
@@ -64,12 +91,12 @@ class Spread:
     ----------
     read : function
         Starts a pass that reads all blocks here.
-    by_parts : function
-        As :func:`by_parts`.
+    places : Places
+        Where they lie.
     """
 
-    def __init__(self, read: Blocks, by_parts: Callable[[Callable[[Part], Any]], list[Any]]) -> None:
-        self._read, self.by_parts = read, by_parts
+    def __init__(self, read: Blocks, places: Places) -> None:
+        self._read, self.places = read, places
 
     def __call__(self) -> Iterator[Array]:
         return self._read()
@@ -81,7 +108,83 @@ def by_parts(blocks: Blocks, do: Callable[[Part], Found]) -> list[Found]:
     >>> by_parts(blocks_of(np.arange(3.0)), lambda part: [(index, block.sum()) for index, block in part])
     [[(0, np.float64(3.0))]]
     """
-    return blocks.by_parts(do) if isinstance(blocks, Spread) else [do(enumerate(blocks()))]
+    return blocks.places.by_parts(do) if isinstance(blocks, Spread) else [do(enumerate(blocks()))]
+
+
+def changed(blocks: Blocks, change: Callable[[Array, int], Array]) -> Blocks:
+    """The column with every block, by its number, made into another one; where it lies, if not here.
+
+    >>> [block.tolist() for block in changed(blocks_of(np.arange(3.0)), lambda block, index: block + 1)()]
+    [[1.0, 2.0, 3.0]]
+    """
+
+    def read() -> Iterator[Array]:
+        return (change(block, index) for index, block in enumerate(blocks()))
+
+    return Spread(read, _Changed(blocks.places, change)) if isinstance(blocks, Spread) else read
+
+
+class _Changed:
+    """The places of a column whose blocks are changed before anybody sees them."""
+
+    def __init__(self, places: Places, change: Callable[[Array, int], Array]) -> None:
+        self._places, self._change = places, change
+        self.each = places.each
+
+    @property
+    def folder(self) -> Path:
+        return self._places.folder
+
+    @property
+    def rows(self) -> int:
+        return self._places.rows
+
+    def by_parts(self, do: Callable[[Part], Found]) -> list[Found]:
+        return self._places.by_parts(partial(_do_changed, do, self._change))
+
+
+def _do_changed(do: Callable[[Part], Found], change: Callable[[Array, int], Array], part: Part) -> Found:
+    return do((index, change(block, index)) for index, block in part)
+
+
+def made(make: Callable[[int], Array], number: int, like: Blocks | None = None) -> Blocks:
+    """So many blocks, each worked out from its number alone: by the machines that another column lies on, if not here.
+
+    >>> [block.tolist() for block in made(lambda index: np.full(2, float(index)), 2)()]
+    [[0.0, 0.0], [1.0, 1.0]]
+    """
+
+    def read() -> Iterator[Array]:
+        return map(make, range(number))
+
+    return Spread(read, _Made(like.places, make, number)) if isinstance(like, Spread) else read
+
+
+class _Made:
+    """Places that work out blocks of a column that lies nowhere."""
+
+    def __init__(self, places: Places, make: Callable[[int], Array], number: int) -> None:
+        self._places, self._make, self._number = places, make, number
+        self.each = places.each
+
+    @property
+    def folder(self) -> Path:
+        return self._places.folder
+
+    @property
+    def rows(self) -> int:
+        return self._number * BLOCK
+
+    def by_parts(self, do: Callable[[Part], Found]) -> list[Found]:
+        tasks = [range(start, min(start + _MADE, self._number)) for start in range(0, self._number, _MADE)]
+        return self._places.each(partial(_do_made, do, self._make), tasks)
+
+
+_MADE = 64  # blocks that are worked out by one task
+
+
+def _do_made(do: Callable[[Part], Found], make: Callable[[int], Array], numbers: range) -> Found:
+    return do((number, make(number)) for number in numbers)
 
 
 def all_finite(values: Array) -> bool:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from statveil.made_plan import Plan
-from statveil.tables.blocks import Array, Blocks, finite_rows
+from statveil.tables.blocks import Array, Blocks
 from statveil.tables.maps.column_map import ColumnMap
+from statveil.tables.sampled_column import sampled_column
 from statveil.tables.structure.distinct import sorted_by_engine
-from statveil.tables.structure.sampler import Sampler
 
 __all__ = ["Change", "measure_change"]
 
@@ -59,31 +60,23 @@ class Change:
 
 def measure_change(blocks: Blocks, column_map: ColumnMap, *, logs: bool = False) -> Change:
     """One pass over the column before and after its map; ``logs`` asks for the distance of the logarithms too."""
-    samples = Sampler(), Sampler()
-    ends: list[list[float]] = [[], [], [], []]
-    start = 0
-    for index, before in enumerate(blocks()):
-        after = column_map.block(before, index)
-        rows, low, high = finite_rows(before)
-        moved = after
-        if len(rows) < len(before):  # the same rows of both
-            finite = np.isfinite(before)
-            moved = after[finite]
-            before, after = (np.where(finite, values, np.nan) for values in (before, after))
-        for sampler, values in zip(samples, (before, after), strict=True):
-            sampler.add(values, start)
-        start += len(before)
-        if len(rows):
-            for place, end in enumerate((low, float(moved.min()), high, float(moved.max()))):
-                ends[place].append(end)
-    one, two = (sorted_by_engine(sampler.values) for sampler in samples)
+    before, after = sampled_column(blocks, (_finite, partial(_after, column_map)))  # the same rows of both
+    one, two = (sorted_by_engine(sampled.sampler.values) for sampled in (before, after))
     return Change(
         w1=float(np.abs(one - two).mean()),
         rows=len(one),
-        minimum=(min(ends[0]), min(ends[1])),
-        maximum=(max(ends[2]), max(ends[3])),
+        minimum=(before.low, after.low),
+        maximum=(before.high, after.high),
         log_w1=_of_logarithms(one, two) if logs else None,
     )
+
+
+def _finite(values: Array, index: int) -> Array:
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _after(column_map: ColumnMap, values: Array, index: int) -> Array:
+    return np.where(np.isfinite(values), column_map.block(values, index), np.nan)
 
 
 def _of_logarithms(one: Array, two: Array) -> float:

@@ -9,18 +9,20 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from statveil.errors import ColumnError, StructureError
 from statveil.made_plan import Plan
 from statveil.modes import Mode
 from statveil.specification.specification import Specification
-from statveil.tables.blocks import Array
+from statveil.tables.blocks import Array, Blocks, Part, by_parts
 from statveil.tables.first_pass import FirstBeside
+from statveil.tables.looking import NumberLook
 from statveil.tables.maps.affine import Affine, Quiet
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.maps.lattice import Lattice
-from statveil.tables.preparing import Read, ReadBeside, unnamed
+from statveil.tables.preparing import Elsewhere, Read, ReadBeside, unnamed
 from statveil.tables.series import ColumnType
 from statveil.tables.sharing import Reader
 from statveil.tables.source import Source
@@ -57,12 +59,19 @@ def refuse_link(column: str, to: str, mode: Mode) -> None:
 
 
 def check_linked(
-    reader: Reader, plan: Plan, *, column: str, type: ColumnType, factor: float, accepted: Collection[str]
+    reader: Reader,
+    plan: Plan,
+    *,
+    column: str,
+    type: ColumnType,
+    factor: float,
+    accepted: Collection[str],
+    elsewhere: Elsewhere | None = None,
 ) -> Verifier:
     """Refuse a linked column that would tell how far it moves, and with it how far the hidden one does.
 
     Its own structure shows as that of the hidden column would: what is declared of that one, times the factor, is
-    taken to be known of this one too.
+    taken to be known of this one too. ``elsewhere`` has it looked at where its rows lie, if it can.
     """
     if not type.numeric:
         raise ColumnError(
@@ -71,14 +80,19 @@ def check_linked(
         )
     verifier, start = Verifier(plan, bits=type.bits, factor=factor), 0
     copies = None if "copies" in accepted else Copies(values_show=plan.release_mode.structure_shows)
-    for block in FirstBeside(lambda: reader.blocks(None), lambda: unnamed(reader.beside(None)), copies)():
-        if np.any(np.abs(block[np.isfinite(block)]) > _LARGEST):
-            raise ColumnError(
-                f"column {column!r} holds numbers of more than {_LARGEST:g}, which cannot move along with another "
-                "column; mark missing values by empty cells, change the unit, or drop it."
-            )
-        verifier.watch(block, start)
-        start += len(block)
+    look = NumberLook(verifier, None)
+    if elsewhere is not None and elsewhere.table.makes_maps and elsewhere.look(look, None):
+        if look.rows and max(map(abs, look.ends)) > _LARGEST:
+            raise _too_large(column)
+        if copies is not None and not elsewhere.look_beside(None, copies, ()):
+            for values, others in unnamed(reader.beside(None)):
+                copies.add(values, others)
+    else:
+        for block in FirstBeside(lambda: reader.blocks(None), lambda: unnamed(reader.beside(None)), copies)():
+            if np.any(np.abs(block[np.isfinite(block)]) > _LARGEST):
+                raise _too_large(column)
+            verifier.watch(block, start)
+            start += len(block)
     if not len(verifier.sampler.values):
         raise ColumnError(f"column {column!r} has no number, so nothing can move along; drop it.")
     verifier.check_declared(column)
@@ -87,6 +101,13 @@ def check_linked(
         found += copies.found()
     refuse_undeclared(column, accepted, found, verifier.known)
     return verifier
+
+
+def _too_large(column: str) -> ColumnError:
+    return ColumnError(
+        f"column {column!r} holds numbers of more than {_LARGEST:g}, which cannot move along with another "
+        "column; mark missing values by empty cells, change the unit, or drop it."
+    )
 
 
 def rest_of(linked: Array, to: Array, factor: float) -> Array:
@@ -117,15 +138,40 @@ def check_multiples(
     wanted = dict.fromkeys(names[name] for pair in stretched.items() for name in (pair[0], pair[1].to))
     if not wanted:
         return
-    for rows in table.together(wanted):
-        for name, link in stretched.items():
-            y, x = rows[names[name]], link.factor * rows[names[link.to]]
+    multiples = _Multiples(
+        {name: (names[name], link.to, names[link.to], link.factor) for name, link in stretched.items()}
+    )
+    if not table.show_rows(wanted, (), multiples):
+        for rows in table.together(wanted):
+            multiples.add(rows, {})
+
+
+class _Multiples:
+    """Refuses rows in which a column is no plain multiple of another one: wherever the rows lie, it can look at them.
+
+    ``links`` are the columns that must be some, as the specification and the table call them: each with the name of the
+    other, as both call that, and the factor.
+    """
+
+    def __init__(self, links: Mapping[str, tuple[Any, str, Any, float]]) -> None:
+        self._links = links
+
+    def part(self, start: int) -> _Multiples:
+        return self
+
+    def join(self, other: _Multiples) -> None:
+        """Whoever is left has refused nothing."""
+
+    def add(self, rows: Mapping[Any, Array], others: Mapping[str, pl.Series]) -> None:
+        """Look at the next rows."""
+        for name, (own, to, leader, factor) in self._links.items():
+            y, x = rows[own], factor * rows[leader]
             with np.errstate(invalid="ignore"):
                 off = np.abs(y - x) > _MULTIPLE * np.abs(x)
             if np.any(np.isfinite(x) != np.isfinite(y)) or np.any(off & np.isfinite(x)):
                 raise StructureError(
-                    f"column {name!r} is not {link.factor:g} times {link.to!r} in every row, and the plan of "
-                    f"{link.to!r} stretches it: what lies between them would show by how much. Derive {name!r} from "
+                    f"column {name!r} is not {factor:g} times {to!r} in every row, and the plan of "
+                    f"{to!r} stretches it: what lies between them would show by how much. Derive {name!r} from "
                     "released columns, or drop it."
                 )
 
@@ -165,6 +211,17 @@ class ShortFloats:
             short = np.abs(given.astype(np.float32) - given) <= 2.0**-50 * np.abs(given)
         self._others |= not bool(short.all())
         self._found.update(np.unique(given[short])[:_FEWEST].tolist())
+
+    def watch_there(self, blocks: Blocks) -> None:
+        """Look at all rows of a column where they lie."""
+        for found, others in by_parts(blocks, ShortFloats(bits=self._bits, heap=self._heap)._of_part):
+            self._found |= found
+            self._others |= others
+
+    def _of_part(self, part: Part) -> tuple[set[float], bool]:
+        for _, block in part:
+            self.watch(block)
+        return self._found, self._others
 
     def watched(self, read: Read) -> Read:
         """Passes over the column, watched."""

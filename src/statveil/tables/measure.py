@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
 from statveil.problem.column_numbers import TwoGroups
-from statveil.tables.blocks import BLOCK, Array, Blocks, finite_rows
+from statveil.tables.blocks import BLOCK, Array, Blocks, Part, Spread, by_parts, finite_rows
 from statveil.tables.groups import GroupRows
 from statveil.tables.quantile import Tally, linear_quantile
 
@@ -69,8 +71,11 @@ def measure(
 ) -> Measured:
     """Count, mean, standard deviation, range, exact quantiles and the share of a value among the finite values.
 
-    ``watch`` sees every block with the number of its first row, so that checks cost no pass of their own.
+    ``watch`` sees every block with the number of its first row, so that checks cost no pass of their own; of a column
+    that lies elsewhere nobody sees any.
     """
+    if isinstance(blocks, Spread):
+        return _measured_there(blocks, levels, counted)
     sums, start, room = Sums(counted=counted), 0, np.empty(BLOCK)
     tallies = {alpha: Tally() for alpha in levels}
     parts = _Parts(groups)
@@ -83,6 +88,26 @@ def measure(
             if len(values):
                 tally.add(values, alpha)
     return sums.measured(blocks, tallies=tallies, parts=parts.measured)
+
+
+def _measured_there(blocks: Spread, levels: Sequence[float], counted: float | None) -> Measured:
+    sums, tally = Sums(counted=counted), Tally()
+    for own, digits in by_parts(blocks, partial(_added_up, counted, bool(levels))):
+        sums.join(own)
+        tally.take(digits)
+    return sums.measured(blocks, tallies=dict.fromkeys(levels, tally))
+
+
+def _added_up(
+    counted: float | None, quantiles: bool, part: Part
+) -> tuple[Sums, tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """What is added up of a part, and how often leading digits are met where quantiles are asked for."""
+    sums, tally, room = Sums(counted=counted), Tally(), np.empty(BLOCK)
+    for _, block in part:
+        values = sums.add(block, room)
+        if quantiles and len(values):
+            tally.add(values)
+    return sums, tally.told()
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

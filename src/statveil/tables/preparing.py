@@ -7,10 +7,10 @@ import secrets
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from statveil.errors import ColumnError, ProblemError
 from statveil.made_plan import Applied, Plan
@@ -21,12 +21,13 @@ from statveil.tables.ahead import started
 from statveil.tables.between_columns import PairCopies, PairVerifier
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.change import measure_change
+from statveil.tables.changes import Labels
 from statveil.tables.estimate import estimate, levels_of, measured_for, own_statistic, shares_of
 from statveil.tables.first_pass import FirstBeside, Watchers
 from statveil.tables.group_order import ColumnOrder, GroupOrder
 from statveil.tables.groups import GroupRows
 from statveil.tables.linked_parts import LinkedColumns, LinkedGroups
-from statveil.tables.looking import Look
+from statveil.tables.looking import BesideColumn, CategoryLook, Look, NumberLook, Parted
 from statveil.tables.looking_later import Later, Own, first_of_all
 from statveil.tables.maps.build import Job, build_map
 from statveil.tables.maps.column_map import ColumnMap
@@ -35,19 +36,21 @@ from statveil.tables.measure import Measured
 from statveil.tables.outside import outside
 from statveil.tables.resolution import check_resolution
 from statveil.tables.series import ColumnType
+from statveil.tables.source import Progress, Source
 from statveil.tables.stacked import Halves, above_each_other
 from statveil.tables.structure.alongside import Seen
 from statveil.tables.structure.exchangeable import find_groups, find_order, parts_rows
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import Beside, Others
 from statveil.tables.structure.order_search import Order
-from statveil.tables.structure.singling import ALL_COLUMNS, Singling, cells_of
+from statveil.tables.structure.singling import Singling
 from statveil.tables.structure.telling import MOST_COLUMNS, Copies
 from statveil.tables.structure.together_search import Together
 from statveil.tables.verification import Verifier, bounds_of, check_accepted, refuse_undeclared
 from statveil.tables.within_groups import GroupCopies, GroupVerifier
 
 __all__ = [
+    "Elsewhere",
     "Prepared",
     "column_labels",
     "count_categories",
@@ -68,8 +71,27 @@ ReadBeside = Callable[[Sequence[str] | None], Beside]
 """The same with all other columns beside it."""
 
 
-Elsewhere = Callable[[Look, Copies | None], bool]
-"""Has all of the column looked at, and the others beside it; false where nothing was, and it must be read."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Elsewhere:
+    """A column of a table whose rows may lie elsewhere, and be looked at there."""
+
+    table: Source
+    column: Any
+    progress: Progress | None = None
+
+    def look(self, look: Look, copies: Copies | None) -> bool:
+        """Have all of the column looked at, and the others beside it; false where nothing was, and it must be read."""
+        return self.table.look(self.column, look, copies, progress=self.progress)
+
+    @property
+    def others_afterwards(self) -> bool:
+        """Whether the others are looked at beside the column in one pass for all columns, once these were measured."""
+        return False
+
+    def look_beside(self, labels: Labels, copies: Copies | None, watchers: Sequence[Parted]) -> bool:
+        """Have the others looked at beside the column, which was looked at; false where they must be read."""
+        asked = BesideColumn(column=self.column, copies=copies, watchers=watchers)
+        return self.table.look_beside({self.column: labels}, [asked])[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,9 +108,9 @@ class Prepared:
     rows: int
     """Rows that have a value."""
     warnings: tuple[str, ...] = ()
+    """What the holder should know before publishing."""
     to_check: tuple[str, ...] = ()
     """What the release rests on, and only the holder can know."""
-    """What the holder should know before publishing."""
     later: Later | None = None
     """What must be looked for while the table is written, if that was asked for."""
 
@@ -177,22 +199,48 @@ def prepare(
 
     def related(statistics: tuple[float, ...]) -> list[Finding]:
         """Whether the order of the rows or another column tells the values, or a cell one of these numbers."""
+        # too many columns are refused by then, and are not gone through for another reason to refuse them
+        unseen = not rows_drawn or beside is None or "groups" in accepted or not parts_rows(mode, order)
+        told_by = None if unseen else _OtherColumns.of(plan, most=MOST_COLUMNS if looked else None, shuffled=shuffled)
+        if there and elsewhere is not None:
+            watchers: list[Parted] = [] if told_by is None else [told_by.others, told_by.together]
+            if elsewhere.look_beside(labels, copies, watchers):
+                told_by = None if told_by is None else replace(told_by, seen=True)
+            elif copies is not None:
+                for values, others in pass_beside():
+                    copies.add(values, others)
         told = [] if copies is None else copies.found(statistics)
         told += [] if apart is None else apart.found(shuffled=shuffled)
         told += [] if linked is None else linked.found()
         if not rows_drawn:
             return told
         in_order = [] if shuffled or "order" in accepted else find_order(mode, order)
-        unseen = beside is None or "groups" in accepted or not parts_rows(mode, order)
-        # too many columns are refused by then, and are not gone through for another reason to refuse them
-        most = MOST_COLUMNS if looked else None
-        return [*told, *in_order, *([] if unseen else _groups(plan, order, pass_beside(), most, shuffled=shuffled))]
+        return [*told, *in_order, *([] if told_by is None else told_by.found(plan, order, pass_beside))]
+
+    # where rows are drawn they are gone through again, and it is worth it only where that is done there as well
+    afterwards = elsewhere is not None and (rows_drawn or elsewhere.others_afterwards)
+    in_parts = groups is None and elsewhere is not None and (not afterwards or elsewhere.table.makes_maps)
+    there = False
+
+    def looked_at(look: Look) -> bool:
+        """Whether the column was looked at where it lies; then it is gone through there from now on."""
+        nonlocal blocks, there
+        # where rows are drawn the others are looked at afterwards, once it is known what must be looked for
+        if not in_parts or elsewhere is None or not elsewhere.look(look, None if later or afterwards else copies):
+            return False
+        once.unwatched()
+        for first in islice(pass_beside() if singling is not None else (), 1):
+            assert singling is not None
+            singling.add(*first)
+        blocks, there = look.spread(blocks), afterwards
+        return True
 
     counts: Counts | None = None
     looking: Later | None = None
     verifier: Verifier | None = None
     if labels is not None:
-        counts = count_categories(blocks, len(labels), watch=order.add)
+        counting = CategoryLook(labels, order)
+        counts = counting.counts if looked_at(counting) else count_categories(blocks, len(labels), watch=order.add)
         found = _refused(column, accepted, [*_few_rows(plan, int(counts.sum())), *related(_counted(counts))])
         params = shares_of(tuple(param.name for param in plan.problem.family.params), counts)
         applied = _apply(plan, column, params, chosen)
@@ -207,14 +255,9 @@ def prepare(
             if rows_drawn:
                 order.add(values)
 
-        look = Look(verifier, plan.problem.secret.counted(plan.problem.family), levels_of(plan.problem))
-        in_parts = not rows_drawn and groups is None
-        if in_parts and elsewhere is not None and elsewhere(look, None if later else copies):
-            once.unwatched()
-            blocks = look.spread(blocks)
-            measured = look.measured(blocks)
-        else:
-            measured = measured_for(plan.problem, blocks, watch, groups)
+        counted = plan.problem.secret.counted(plan.problem.family)
+        look = NumberLook(verifier, counted, levels_of(plan.problem), order if rows_drawn else None)
+        measured = look.measured(blocks) if looked_at(look) else measured_for(plan.problem, blocks, watch, groups)
         verifier.check_declared(column)
         statistic = own_statistic(plan.problem, measured)
         params = _estimate(plan, column, measured, statistic)
@@ -404,16 +447,30 @@ def unnamed(rows: Beside) -> Beside:
         yield values, others if isinstance(others, Seen) else {name: one.alias("") for name, one in others.items()}
 
 
-def _groups(plan: Plan, order: Order, rows: Beside, most: int | None, *, shuffled: bool) -> list[Finding]:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _OtherColumns:
     """Whether another column tells the rows, where there are others."""
-    others, together = Others(categories=plan.release_mode.categories, shuffled=shuffled), Together()
-    for values, columns in rows:
-        if not columns or (most is not None and len(columns) > most):
-            return []
-        cells = {ALL_COLUMNS: pl.Series(cells_of(columns, len(values)))} if len(columns) > 1 else {}
-        others.add(values, {**columns, **cells})
-        together.add(values, columns)
-    return find_groups(plan.release_mode, order, others, together)
+
+    others: Others
+    together: Together
+    most: int | None
+    """Columns that are gone through."""
+    seen: bool = False
+    """Whether they have seen all rows already."""
+
+    @classmethod
+    def of(cls, plan: Plan, *, most: int | None, shuffled: bool) -> _OtherColumns:
+        others = Others(categories=plan.release_mode.categories, shuffled=shuffled)
+        return cls(others=others, together=Together(), most=most)
+
+    def found(self, plan: Plan, order: Order, rows: Callable[[], Beside]) -> list[Finding]:
+        """What they find, in a pass of their own where they have seen nothing."""
+        for values, columns in () if self.seen else rows():
+            if not columns or (self.most is not None and len(columns) > self.most):
+                return []
+            self.others.add(values, columns)
+            self.together.add(values, columns)
+        return find_groups(plan.release_mode, order, self.others, self.together)
 
 
 def _counted(counts: Counts) -> tuple[float, ...]:

@@ -224,6 +224,7 @@ def _to_file(
             keep = None if private is None else held.enter_context(_kept(private))
             _check_target(out, as_folder, overwrite)
             task.check(table)
+            table.work_in(folder)
             outlet = _FileOutlet(folder, out, opened=opened, replace=overwrite, hash_of=table.hash_of)
             return _release(
                 task, table, outlet, private=private, keep=keep, before=before, books=books, progress=progress
@@ -391,6 +392,7 @@ def _check_written(
     """Nothing is published that would not pass ``verify``, or has other rows than were read."""
     try:
         written = opened()
+        written.work_in(folder)
         wrong = next((check.says for check in task.checks(written, card) if not check.ok), None)
     except StatveilError as error:
         wrong = str(error).replace(f"{folder}{os.sep}", "")

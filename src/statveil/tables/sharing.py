@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -20,9 +20,11 @@ import polars as pl
 
 from statveil.tables.blocks import Array, in_blocks
 from statveil.tables.changes import Labels
+from statveil.tables.looking import BesideColumn, Parted
 from statveil.tables.source import Progress, Rows, Source
 from statveil.tables.structure.alongside import Made, Seen, TableRows
 from statveil.tables.structure.group_search import Beside
+from statveil.tables.structure.telling import Copies
 
 __all__ = ["Along", "Look", "Reader", "Shared", "each_beside"]
 
@@ -34,6 +36,8 @@ _AHEAD = 2  # blocks that wait for a column
 _AT_ONCE = 2  # columns that are worked on at the same time: what a search holds in memory, all would hold together
 _LOOK = 0.05  # seconds between looks whether a run was stopped
 _END = object()
+_KINDS = ("together", "beside", "there")
+"""Of passes, in the order in which they are served: over columns, with all others, and over rows that lie elsewhere."""
 
 
 class _Stopped(BaseException):
@@ -43,8 +47,8 @@ class _Stopped(BaseException):
 class _Asked:
     """One pass that the work on a column asked for."""
 
-    def __init__(self, name: Any, kind: str) -> None:
-        self.name, self.kind = name, kind
+    def __init__(self, name: Any, kind: str, beside: BesideColumn | None = None) -> None:
+        self.name, self.kind, self.beside = name, kind, beside
         self.gone = False
         """Whether nobody takes any more of it."""
         self._pieces: queue.Queue[Any] = queue.Queue(_AHEAD)
@@ -85,6 +89,12 @@ class Reader:
     def beside(self, labels: Labels) -> Beside:
         """A pass over the column with the others beside it."""
         return self._pass("beside", lambda: self._shared.alone_beside(self.name))
+
+    def look_beside(self, copies: Copies | None, watchers: Sequence[Parted]) -> bool:
+        """Have the others looked at beside the column where its rows lie, in a pass that all columns share."""
+        asked = _Asked(self.name, "there", BesideColumn(column=self.name, copies=copies, watchers=watchers))
+        self._shared.ask(self, asked)
+        return bool(self._shared.wait_for(asked))
 
     def _pass(self, kind: str, alone: Callable[[], Iterator[Any]]) -> Iterator[Any]:
         if self._busy:  # a pass inside a pass cannot wait for others, who wait for this one
@@ -232,11 +242,11 @@ class Shared(Generic[Result]):
                 asked = [one.waiting for one in readers.values() if one.waiting is not None and not one.done]
                 if not asked:
                     return {name: results[name] for name in works}
-                first = [one for one in asked if one.kind == "together"]
+                first = next(found for kind in _KINDS if (found := [one for one in asked if one.kind == kind]))
                 for reader in readers.values():
-                    if not first or reader.waiting in first:
+                    if reader.waiting in first:
                         reader.waiting = None
-                self._serve(first or asked)
+                self._serve(first)
         finally:
             self.stopped = True
 
@@ -262,6 +272,12 @@ class Shared(Generic[Result]):
 
     def _serve(self, asked: list[_Asked]) -> None:
         """One pass, to all who asked for one of its kind."""
+        if asked[0].kind == "there":
+            wanted_beside = [one.beside for one in asked if one.beside is not None]
+            found = self.table.look_beside(self.columns, wanted_beside, self._look)
+            for one, done in zip(asked, found, strict=True):
+                one.feed(done)
+            return
         if asked[0].kind == "together":
             wanted = {one.name: self.columns[one.name] for one in asked}
             for block in self._together(wanted):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
@@ -15,7 +15,7 @@ from statveil.tables.changes import Labels
 from statveil.tables.series import ColumnType
 
 if TYPE_CHECKING:  # both look at tables
-    from statveil.tables.looking import Look
+    from statveil.tables.looking import BesideColumn, Look, Parted, ShownBeside
     from statveil.tables.structure.telling import Copies
 
 __all__ = ["CATEGORIES", "Progress", "Rows", "Source", "open_source"]
@@ -120,9 +120,31 @@ class Source(ABC):
         """
 
     def look(self, column: Any, look: Look, copies: Copies | None, *, progress: Progress | None = None) -> bool:
-        """Have all blocks of a column of numbers looked at where they lie, and the others beside it if that is asked.
+        """Have all blocks of a column looked at where they lie, and the others beside it if that is asked.
 
         False where the table has no such place, or cannot say there what is asked: then nothing was looked at.
+        """
+        return False
+
+    makes_maps: ClassVar[bool] = False
+    """Whether maps can be made where the rows lie, too, so that none that are drawn by row need be read here."""
+
+    def look_beside(
+        self, columns: Mapping[Any, Labels], asked: Sequence[BesideColumn], others: ShownBeside | None = None
+    ) -> list[bool]:
+        """Have all other columns looked at beside some that were looked at where they lie, in one pass.
+
+        ``columns`` are those that are read as maps see them; ``others`` makes what says, for one pass, which are looked
+        at beside each of them, as :class:`statveil.tables.sharing.Shared` does.
+
+        False for each column of which that is not possible: then nobody has seen anything of it.
+        """
+        return [False for _ in asked]
+
+    def show_rows(self, columns: Mapping[Any, Labels], others: Collection[Any], watcher: Parted) -> bool:
+        """Show all rows of some columns, and of others beside them, to someone who goes to where they lie.
+
+        False where they lie here, and can be read: then nobody has seen anything.
         """
         return False
 

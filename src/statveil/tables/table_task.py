@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,13 +25,16 @@ from statveil.tables.linking import (
     refuse_short,
     rest_of,
 )
+from statveil.tables.looking import Look as ColumnLook
+from statveil.tables.looking import Parted
 from statveil.tables.panels import check_secrets, drawn_by_group, prepare_panel
-from statveil.tables.preparing import Prepared, Read, ReadBeside, column_labels, new_seed, prepare
+from statveil.tables.preparing import Elsewhere, Prepared, Read, ReadBeside, column_labels, new_seed, prepare
 from statveil.tables.record import Lent, hash_column, table_lent_by, table_record
 from statveil.tables.series import ColumnType
 from statveil.tables.sharing import Look, Reader, Shared, each_beside
 from statveil.tables.source import Progress, Source
 from statveil.tables.structure.alongside import LEFT
+from statveil.tables.structure.telling import Copies
 from statveil.tables.table_card import make_table_card
 from statveil.tables.task import Ready, Task
 from statveil.tables.verification import Verifier
@@ -257,6 +260,7 @@ class WholeTable(Task):
                         beside=beside,
                         shuffled=self.shuffle,
                         groups=groups[name],
+                        elsewhere=_WithOthers(table=table, column=reader.name, reader=reader, short=short.get(name)),
                     )
                     prepared.check_rows(plans[name], name)
                     return prepared
@@ -275,6 +279,7 @@ class WholeTable(Task):
                         type=types[name],
                         factor=link.factor,
                         accepted=specification.hidden[link.to].accept,
+                        elsewhere=_WithOthers(table=table, column=reader.name, reader=reader),
                     )
 
             return work
@@ -328,6 +333,28 @@ class WholeTable(Task):
                     accepted=prepared[to].accepted,
                 )
         return prepared, verifiers
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _WithOthers(Elsewhere):
+    """A column of several that are looked at beside each other, in one pass."""
+
+    reader: Reader
+    short: ShortFloats | None = None
+    """Sees all rows of a column that others follow."""
+
+    def look(self, look: ColumnLook, copies: Copies | None) -> bool:
+        done = super().look(look, copies)
+        if done and self.short is not None:
+            self.short.watch_there(look.spread(lambda: self.reader.blocks(None)))
+        return done
+
+    @property
+    def others_afterwards(self) -> bool:
+        return True
+
+    def look_beside(self, labels: Labels, copies: Copies | None, watchers: Sequence[Parted]) -> bool:
+        return self.reader.look_beside(copies, watchers)
 
 
 def column_seed(seed: int, column: str) -> int:

@@ -18,7 +18,7 @@ from statveil.tables.changes import Changes, Labels
 from statveil.tables.files.table_file import Watch
 from statveil.tables.groups import label_columns, read_groups
 from statveil.tables.looking_later import Watching, first_of_all, looks_later
-from statveil.tables.preparing import Prepared, prepare
+from statveil.tables.preparing import Elsewhere, Prepared, prepare
 from statveil.tables.record import Lent, hash_column, lent_by, make_record
 from statveil.tables.source import Progress, Source
 from statveil.tables.structure.group_search import Beside
@@ -141,7 +141,7 @@ class OneColumn(Task):
             shuffled=self.shuffle,
             later=groups is None and looks_later(table),
             groups=groups,
-            elsewhere=lambda look, copies: table.look(name, look, copies, progress=progress),
+            elsewhere=Elsewhere(table=table, column=name, progress=progress),
         )
         prepared.check_rows(plan, label)
         later = prepared.later

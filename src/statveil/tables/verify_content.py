@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from statveil.errors import StatveilError, shortened
 from statveil.made_plan import Plan
-from statveil.tables.blocks import Array, Blocks
+from statveil.tables.blocks import Array, Blocks, Part, by_parts
 from statveil.tables.estimate import estimate, levels_of, measured_for, own_statistic, shares_of
 from statveil.tables.groups import GroupRows, read_groups
-from statveil.tables.looking import Look
+from statveil.tables.looking import CategoryLook, NumberLook
 from statveil.tables.maps.rank import model_values
 from statveil.tables.preparing import column_labels, count_categories, rows_said, valid_digits
 from statveil.tables.resolution import grain_of, slack_of
@@ -58,7 +59,8 @@ def content_checks(table: Source, plan: Plan, card: dict[str, Any], groups: Grou
         return table.blocks(name, labels=labels)
 
     if labels is not None:
-        counts = count_categories(blocks, len(labels))
+        counting = CategoryLook(labels)
+        counts = counting.counts if table.look(name, counting, None) else count_categories(blocks, len(labels))
         yield Check(name="structure", ok=True, says="Every category is one that the plan lists.")
         yield from _rows(card, int(counts.sum()))
         params = shares_of(tuple(param.name for param in plan.problem.family.params), counts)
@@ -70,9 +72,11 @@ def content_checks(table: Source, plan: Plan, card: dict[str, Any], groups: Grou
     if isinstance(table, Stacked):
         groups = table.halves
     groups = read_groups(table, plan.problem, name) if groups is None else groups
-    look = Look(verifier, plan.problem.secret.counted(plan.problem.family), levels_of(plan.problem))
+    look = NumberLook(verifier, plan.problem.secret.counted(plan.problem.family), levels_of(plan.problem))
+    column_blocks: Blocks = blocks
     if groups is None and table.look(name, look, None):
-        measured = look.measured(look.spread(blocks))
+        column_blocks = look.spread(blocks)
+        measured = look.measured(column_blocks)
     else:
         measured = measured_for(plan.problem, blocks, verifier.watch, groups)
     try:
@@ -84,12 +88,12 @@ def content_checks(table: Source, plan: Plan, card: dict[str, Any], groups: Grou
         return
     statistic = own_statistic(plan.problem, measured)
     digits = card.get("rounded_to_digits")
-    if valid_digits(digits) and not all(np.array_equal(b, rounded(b, digits), equal_nan=True) for b in blocks()):
+    if valid_digits(digits) and not all(by_parts(column_blocks, partial(_is_rounded, digits))):
         yield Check(name="rounding", ok=False, says=f"The column is not rounded to {digits} digits, as the card says.")
     mode = plan.release_mode
     if mode.of_model and not mode.calibrated:
         # before anything that asks for the column's own statistic, which is only near the model's
-        yield _released(_is_model(plan, blocks, measured.rows, statistic))
+        yield _released(_is_model(plan, column_blocks, measured.rows, statistic))
         return
     try:
         params = estimate(plan.problem, measured, statistic)
@@ -144,11 +148,19 @@ def _is_model(plan: Plan, blocks: Blocks, rows: int, statistic: float) -> bool:
     choices = _releases(plan)
     if choices is None or rows > _MOST_SORTED:
         return True  # a continuum of releases, or too many rows to sort: not looked at
-    values = np.sort(np.concatenate([block[np.isfinite(block)] for block in blocks()]))
+    values = np.sort(np.concatenate(by_parts(blocks, _finite)))
     levels = (np.arange(rows) + 0.5) / rows
     nearest = sorted(choices, key=lambda params: abs(float(plan.problem.secret_of(params)) - statistic))
     slack = 1e-6 * max(float(np.abs(values).max()), plan.problem.tolerance)
     return any(bool(np.all(np.abs(values - model_values(plan, params)(levels)) <= slack)) for params in nearest[:200])
+
+
+def _is_rounded(digits: Any, part: Part) -> bool:
+    return all(np.array_equal(block, rounded(block, digits), equal_nan=True) for _, block in part)
+
+
+def _finite(part: Part) -> Array:
+    return np.concatenate([np.zeros(0), *(block[np.isfinite(block)] for _, block in part)])
 
 
 def _releases(plan: Plan) -> list[dict[str, float]] | None:

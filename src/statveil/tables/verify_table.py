@@ -6,6 +6,7 @@ Everything it looks at is public. That linked columns moved together cannot be s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,13 @@ from statveil.tables.changes import Derived, Labels
 from statveil.tables.deriving import derived_columns, plain_kind
 from statveil.tables.files.csv_numbers import typed_fields
 from statveil.tables.groups import read_groups
+from statveil.tables.looking import Look
 from statveil.tables.panels import drawn_by_group, read_panel
 from statveil.tables.preparing import column_labels
 from statveil.tables.series import ColumnType
 from statveil.tables.sharing import Along, Reader, Shared
 from statveil.tables.source import Progress, Rows, Source
+from statveil.tables.structure.telling import Copies
 from statveil.tables.table_card import make_table_card
 from statveil.tables.verify_content import Check, content_checks
 
@@ -111,8 +114,9 @@ def derived_again(
 ) -> Iterator[Check]:
     """Every derived column against what its expression makes of the others, in a pass of its own."""
     again = _DerivedAgain(plan, types, known, dict([first]))
-    for rows, others in table.beside_some(again.read, again.along.others):
-        again.add(rows, others)
+    if not table.show_rows(again.read, again.along.others, again):
+        for rows, others in table.beside_some(again.read, again.along.others):
+            again.add(rows, others)
     yield from again.found()
 
 
@@ -153,6 +157,18 @@ class _DerivedAgain:
                 self._different[name] |= not _same(one, columns, columns[name])
         except StatveilError as error:  # said when it is asked for: what is wrong with a hidden column comes first
             self._error = error
+
+    def part(self, start: int) -> _DerivedAgain:
+        """One for other rows; it will :meth:`join` this one."""
+        fresh = copy(self)
+        fresh._different = dict.fromkeys(self._made, False)
+        return fresh
+
+    def join(self, other: _DerivedAgain) -> None:
+        """Take in what was found in the rows that follow."""
+        self._error = self._error or other._error
+        for name, found in other._different.items():
+            self._different[name] |= found
 
     def found(self) -> Iterator[Check]:
         """What was found in all rows."""
@@ -208,6 +224,10 @@ class _View(Source):
 
     def numeric_columns(self) -> list[Any]:
         return self._table.numeric_columns()
+
+    def look(self, column: Any, look: Look, copies: Copies | None, *, progress: Progress | None = None) -> bool:
+        # in the passes that all columns share, unless each can be looked at where it lies
+        return self._table.makes_maps and self._table.look(column, look, copies, progress=progress)
 
     def together(self, columns: Mapping[Any, Labels], *, progress: Progress | None = None) -> Iterator[Rows]:
         ((name, labels),) = columns.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from functools import partial
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,7 @@ from statveil.errors import StatveilError
 from statveil.tables.ahead import started
 from statveil.tables.blocks import BLOCK
 from statveil.tables.files.parquet_file import ParquetFile
-from statveil.tables.looking import Glimpse, Look
+from statveil.tables.looking import Look
 from statveil.tables.source import Progress
 
 __all__ = ["LONG", "looked_at_in_halves"]
@@ -46,7 +47,7 @@ def looked_at_in_halves(table: ParquetFile, column: str, look: Look, progress: P
     finite = rows
     try:
         for _ in range(2):
-            if not look.begin(next(_Rows(table, 0, BLOCK).blocks(column)), finite):
+            if not look.begin(next(_Rows(table, 0, BLOCK).blocks(column)), finite, rows):
                 break
             for glimpse in _seen(halves, column, look, progress):
                 look.join(glimpse)
@@ -59,7 +60,7 @@ def looked_at_in_halves(table: ParquetFile, column: str, look: Look, progress: P
     return False
 
 
-def _seen(halves: tuple[_Rows, _Rows], column: str, look: Look, progress: Progress | None) -> tuple[Glimpse, Glimpse]:
+def _seen(halves: tuple[_Rows, _Rows], column: str, look: Look, progress: Progress | None) -> tuple[Any, Any]:
     """What is seen of both halves: of the second by a thread of its own, which ends when the first fails."""
     stop, turn = threading.Event(), threading.Lock()
     first, second = (partial(_looked, half, column, look.part(), progress, stop, turn) for half in halves)
@@ -72,7 +73,7 @@ def _seen(halves: tuple[_Rows, _Rows], column: str, look: Look, progress: Progre
 
 def _looked(
     half: _Rows, column: str, look: Look, progress: Progress | None, stop: threading.Event, turn: threading.Lock
-) -> Glimpse:
+) -> Any:
     row, room = half.start, np.empty(BLOCK)
     for values in half.blocks(column):
         if stop.is_set():

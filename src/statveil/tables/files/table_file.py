@@ -57,6 +57,12 @@ class TableFile(Source):
         """Where the column stands; an error if it is missing, or if two columns have its name."""
         return self.names.index(self.find(column))
 
+    def work_in(self, folder: Path) -> None:
+        """A private folder beside the output, for a table whose rows are worked on by several machines that see it.
+
+        It goes with all that is in it when the run ends.
+        """
+
     def hashed(self) -> str:
         """Hash of what was read, by which a record knows its table."""
         return self.hash_of(self.path)

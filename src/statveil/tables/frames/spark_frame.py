@@ -107,7 +107,8 @@ class SparkFrame(Frame):
         from statveil.tables.spark.looking import Looked, look_there, partitions_stay
         from statveil.tables.spark.passes import counted
 
-        if look.levels or not partitions_stay(self.native):  # a quantile needs more passes, which are past the driver
+        # categories, and quantiles, which need more passes, go past the driver
+        if look.labels is not None or look.levels or not partitions_stay(self.native):
             return False
         if self.rows is not None and self.rows <= BLOCK:
             return False

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
-from statveil.tables.blocks import Array, Blocks
+from statveil.tables.blocks import Array, Blocks, Part, by_parts
 from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap, stream
 from statveil.tables.maps.nested import AMONG_FEW, first_units, nodes_of
@@ -177,18 +178,22 @@ def prepare_category(blocks: Blocks, *, shares: Array, seed: int, counts: Counts
         A row that is no category, shares that are not shares, or a column that is no longer as it was counted.
     """
     categories = len(shares)
+    held = [block for part in by_parts(blocks, partial(_counted, categories)) for block in part]
     before = np.zeros(categories, dtype=np.int64)
-    held: list[_Some] = []
-    for values in blocks():
-        counted = np.bincount(_labels(values[np.isfinite(values)], categories), minlength=categories)
-        before += counted
-        held.append(_some(counted))
+    for one in held:
+        before[one.category] += one.rows
     if counts is not None and not np.array_equal(before, counts):
         raise _changed()
     after = largest_remainder(shares, int(before.sum()))
     leaving = np.flatnonzero(before > after)
     becomes = _becomes(held, leaving, before, after, seed)
     return Category(before=before, after=after, leaving=leaving, becomes=becomes, seed=seed)
+
+
+def _counted(categories: int, part: Part) -> list[_Some]:
+    """The categories of the blocks of a part."""
+    known = (values[np.isfinite(values)] for _, values in part)
+    return [_some(np.bincount(_labels(values, categories), minlength=categories)) for values in known]
 
 
 def _becomes(held: list[_Some], leaving: Counts, before: Counts, after: Counts, seed: int) -> tuple[_Some, ...]:

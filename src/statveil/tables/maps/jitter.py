@@ -9,15 +9,14 @@ steps above the bound, and without favourite multiples.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
-from statveil.tables.blocks import Array, Blocks
+from statveil.tables.blocks import Array, Blocks, Part, by_parts, changed
 from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap, stream
 from statveil.tables.maps.lattice import on_lattice
@@ -38,6 +37,15 @@ _CELL = 0x50  # purpose of the random stream
 
 
 _FLOORS = Floors()
+
+
+class _OfBlock(NamedTuple):
+    """Rows that move, and all with a value; the places of the former after the jitter, and steps of the others."""
+
+    rows: int
+    finite: int
+    weight: float
+    kept: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,6 +78,20 @@ class Jitter(ColumnMap):
         if len(places) and places.min() < 0:
             raise beyond_bound()
         return moving, places + stream(self.seed, _CELL, index).random(len(values))[moving]
+
+    def places(self, values: Array, index: int) -> Array:
+        """Of the rows that move alone."""
+        return self.jittered(values, index)[1]
+
+    def measured(self, part: Part) -> list[_OfBlock]:
+        """The blocks of a part."""
+        return [self._of_block(values, index) for index, values in part]
+
+    def _of_block(self, values: Array, index: int) -> _OfBlock:
+        moving, places = self.jittered(values, index)
+        still = np.isfinite(values) & ~moving
+        kept = float((self.sign * (values[still] - self.about) / self.step).sum())
+        return _OfBlock(rows=len(places), finite=len(places) + int(still.sum()), weight=float(places.sum()), kept=kept)
 
     def coefficients(self) -> dict[str, Any]:
         return {"a": self.factor, "about": self.about, "step": self.step, "first": self.first}
@@ -111,23 +133,19 @@ def prepare_jitter(
         )
     draft = Jitter(about=about, step=step, sign=sign, first=first, factor=0.0, atoms=atoms, seed=seed)
     rows, finite, weight, kept = 0, 0, 0.0, 0.0
-    for index, values in enumerate(blocks()):
-        moving, places = draft.jittered(values, index)
-        rows += len(places)
-        weight += float(places.sum())
-        still = np.isfinite(values) & ~moving
-        finite += len(places) + int(still.sum())
-        kept += float((sign * (values[still] - about) / step).sum())
+    for one in (block for part in by_parts(blocks, draft.measured) for block in part):
+        rows += one.rows
+        weight += one.weight
+        finite += one.finite
+        kept += one.kept
     if not rows:
         raise nothing_moves()
     wanted = math.floor(finite * sign * (mean - about) / step - kept - rows * first + 0.5)
     if not 0 <= wanted < LARGEST:
         raise cannot_reach()
 
-    def parts() -> Iterator[Array]:
-        return (draft.jittered(values, index)[1] for index, values in enumerate(blocks()))
-
-    factor = exact_total(parts, _FLOORS, wanted=wanted, rows=rows, weight=weight) if wanted else 0.0
+    places = changed(blocks, draft.places)
+    factor = exact_total(places, _FLOORS, wanted=wanted, rows=rows, weight=weight) if wanted else 0.0
     return replace(draft, factor=factor)
 
 

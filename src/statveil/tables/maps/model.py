@@ -8,8 +8,9 @@ place or size that is to be hidden has been taken out of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,11 +19,11 @@ from statveil.errors import ColumnError
 from statveil.problem.column_numbers import InMemory
 from statveil.problem.model import Choice, Model
 from statveil.problem.problem import Problem
-from statveil.tables.blocks import BLOCK, Array, Blocks
+from statveil.tables.blocks import BLOCK, Array, Blocks, made
 from statveil.tables.estimate import measured_for, own_statistic
 from statveil.tables.maps.build import Job
 from statveil.tables.maps.rank import Rank, inside, prepare_rank
-from statveil.tables.structure.sampler import Sampler
+from statveil.tables.sampled_column import sampled_column
 
 __all__ = ["Modelled", "OnSteps", "model_column", "prepare"]
 
@@ -65,16 +66,19 @@ def prepare(job: Job) -> Modelled:
     """The shape nearest to the column, at the released statistic."""
     model = job.plan.problem.family.model
     assert model is not None
-    sampler, rows = _sampled(job.blocks) if job.sampler is None else (job.sampler, job.rows)
+    sampler, rows = job.sampler, job.rows
+    if sampler is None:
+        (seen,) = sampled_column(job.blocks)
+        sampler, rows = seen.sampler, seen.rows
     offset = _near_zero(job.offset, model)
     target = _on_steps(model, float(job.applied.secret), offset)
     values = np.sort(sampler.values)
     choice = _chosen(model, values, target)
-    choice, column = model_column(job.plan.problem, choice, target, rows=rows, offset=offset)
-    made = prepare_rank(job.blocks, quantile=column, seed=job.seed)
+    choice, column = model_column(job.plan.problem, choice, target, rows=rows, offset=offset, like=job.blocks)
+    ranked = prepare_rank(job.blocks, quantile=column, seed=job.seed)
     return (Modelled if model.known.step is None else OnSteps)(
-        starts=made.starts,
-        released=made.released,
+        starts=ranked.starts,
+        released=ranked.released,
         shape=model.shapes[choice.shape].label,
         choice=choice,
         misfit=_misfit(job, choice, values, offset),
@@ -82,10 +86,11 @@ def prepare(job: Job) -> Modelled:
 
 
 def model_column(
-    problem: Problem, choice: Choice, target: float, *, rows: int, offset: float = 0.0
+    problem: Problem, choice: Choice, target: float, *, rows: int, offset: float = 0.0, like: Blocks | None = None
 ) -> tuple[Choice, Column]:
     """The values of all ranks by level, so that the column of ``rows`` rows has the statistic ``target``.
 
+    Those of a long column are gone through by the machines that the column ``like`` lies on, if not here.
     Where heaps are too coarse for the statistic none are kept; nor atoms, where so many rows lie on them that the
     others cannot make up for it.
     """
@@ -93,23 +98,13 @@ def model_column(
     assert model is not None
     plainer = replace(choice, heaps=()), replace(choice, atoms=()), replace(choice, atoms=(), heaps=())
     for one in (choice, *plainer):
-        column = _solved(problem, model, one, target, rows, offset)
+        column = _solved(problem, model, one, target, rows, offset, like)
         if column is not None:
             return one, column
     raise ColumnError(
         f"no column of this shape has the released {problem.secret.label} and keeps the declared bounds. Narrow the "
         "prior to what such columns can have, or name another shape (--shape)."
     )
-
-
-def _sampled(blocks: Blocks) -> tuple[Sampler, int]:
-    """A sample of the column, and how many finite rows it has."""
-    sampler, rows, start = Sampler(), 0, 0
-    for block in blocks():
-        sampler.add(block, start)
-        start += len(block)
-        rows += int(np.count_nonzero(np.isfinite(block)))
-    return sampler, rows
 
 
 # --- what is chosen from the column -------------------------------------------------------------
@@ -190,7 +185,9 @@ def _drawn(model: Model, choice: Choice, at: float, rows: int, offset: float) ->
     return column
 
 
-def _solved(problem: Problem, model: Model, choice: Choice, target: float, rows: int, offset: float) -> Column | None:
+def _solved(
+    problem: Problem, model: Model, choice: Choice, target: float, rows: int, offset: float, like: Blocks | None
+) -> Column | None:
     nodes = min(rows, _NODES)
     levels = (np.arange(nodes) + 0.5) / nodes
 
@@ -203,7 +200,7 @@ def _solved(problem: Problem, model: Model, choice: Choice, target: float, rows:
     if at is None:
         return None
     if rows > nodes:
-        at = _corrected(problem, model, choice, at, target, rows, offset, statistic)
+        at = _corrected(problem, model, choice, at, target, rows, offset, statistic, like)
     return _drawn(model, choice, at, rows, offset)
 
 
@@ -246,6 +243,7 @@ def _corrected(
     rows: int,
     offset: float,
     statistic: Callable[[float], float],
+    like: Blocks | None,
 ) -> float:
     """The same for a long column: a few passes over all ranks, as some thousand say nearly where to go."""
     unit = 1.0 if model.link == "between" else model.width
@@ -253,18 +251,18 @@ def _corrected(
     slope = (statistic(at + nudge) - statistic(at)) / nudge
     best = (math.inf, at)
     for _ in range(_PASSES):
-        column = _drawn(model, choice, at, rows, offset)
-
-        def blocks(column: Column = column) -> Iterator[Array]:
-            for first in range(0, rows, BLOCK):
-                yield column((np.arange(first, min(first + BLOCK, rows)) + 0.5) / rows)
-
+        blocks = made(partial(_ranks, _drawn(model, choice, at, rows, offset), rows), -(-rows // BLOCK), like)
         off = own_statistic(problem, measured_for(problem, blocks)) - target
         best = min(best, (abs(off), at))
         if not slope or abs(off) <= 1e-9 * max(abs(target), model.width):
             break
         at -= off / slope
     return best[1]
+
+
+def _ranks(column: Column, rows: int, number: int) -> Array:
+    """The values of a block of ranks."""
+    return column((np.arange(number * BLOCK, min((number + 1) * BLOCK, rows)) + 0.5) / rows)
 
 
 def _misfit(job: Job, choice: Choice, values: Array, offset: float) -> float:

@@ -10,13 +10,14 @@ scaled shape: one from each n-th part of it, so that long tails are met as well 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from statveil.tables.blocks import BLOCK, Array, Blocks
+from statveil.tables.blocks import BLOCK, GROUP, Array, Blocks, Part, by_parts, changed, made
 from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap, stream
 from statveil.tables.maps.lattice import on_lattice
@@ -79,22 +80,46 @@ def _places(levels: Array, halvings: int) -> tuple[Array, Array]:
     return np.where(levels < 0.5, lower, upper), np.arange(-float(halvings), halvings)
 
 
+def _sums(ranks: Rank, halvings: int, part: Part) -> list[tuple[int, list[Array]]]:
+    """By groups of blocks, the sums of each block, or those of all where the whole group lies in this part.
+
+    For each stretch: rows, how far they are along it, its square, their values, and values times how far. Plain sums
+    rather than matrix products, whose last bits may depend on the number of threads.
+    """
+    groups: dict[int, list[Array]] = {}
+    for index, values in part:
+        finite = np.isfinite(values)
+        place, starts = _places(ranks.block(values, index)[finite], halvings)
+        stretch = np.clip(np.floor(place - starts[0]), 0, len(starts) - 1).astype(np.int64)
+        along, value = place - starts[stretch], values[finite]
+        weights = (np.ones(len(value)), along, along * along, value, along * value)
+        held = groups.setdefault(index // GROUP, [])
+        held.append(np.array([np.bincount(stretch, weight, minlength=len(starts)) for weight in weights]))
+        if len(held) == GROUP:
+            held[:] = [_added(held)]
+    return list(groups.items())
+
+
+def _added(sums: Iterable[Array]) -> Array:
+    """One after the other: in another order their last bits are others."""
+    total: Array | None = None
+    for one in sums:
+        total = one.copy() if total is None else total + one
+    assert total is not None
+    return total
+
+
 def _fitted(blocks: Blocks, ranks: Rank, *, rows: int) -> Shape:
     """The shape nearest to the sorted rows in mean square."""
     from scipy.optimize import nnls  # slow to import, and only this map needs it
 
     halvings = max(2, math.floor(math.log2(rows / _FEWEST)))
     stretches = 2 * halvings
-    # For each stretch: rows, how far they are along it, its square, their values, and values times how far. Plain sums
-    # rather than matrix products, whose last bits may depend on the number of threads.
-    sums = np.zeros((5, stretches))
-    for index, values in enumerate(blocks()):
-        finite = np.isfinite(values)
-        place, starts = _places(ranks.block(values, index)[finite], halvings)
-        stretch = np.clip(np.floor(place - starts[0]), 0, stretches - 1).astype(np.int64)
-        along, value = place - starts[stretch], values[finite]
-        weights = (np.ones(len(value)), along, along * along, value, along * value)
-        sums += [np.bincount(stretch, weight, minlength=stretches) for weight in weights]
+    groups: dict[int, list[Array]] = {}
+    for told in by_parts(blocks, partial(_sums, ranks, halvings)):
+        for group, held in told:
+            groups.setdefault(group, []).extend(held)
+    sums = _added(map(_added, groups.values()))
     size = stretches + 1
     products, moments = np.zeros((size, size)), np.zeros(size)
     for number, (count, part, square, value_sum, part_sum) in enumerate(sums.T):
@@ -134,75 +159,115 @@ class Smooth(ColumnMap):
         return {"a": self.coefficient, "start": self.shape.start, "rises": self.shape.rises.tolist()}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Column:
-    """The rows that move, counted in steps from the bound, with the totals that one pass gives."""
+class _OfBlock(NamedTuple):
+    """What is measured of a block."""
 
-    blocks: Blocks
+    rows: int
+    """That move."""
+    finite: int
+    mean: float
+    squares: float
+    """About the block's own mean, as the squares of large values would swallow the variance."""
+    kept: float
+    own_rows: Array
+    beside: Array
+    """Of each atom: its rows, and those of a neighbour on average."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Steps:
+    """Rows counted in steps from the bound: what is made of a block, wherever it lies."""
+
     origin: float
     sign: int
     step: float | None
     first: int
     """The first place from the bound that is no atom."""
     atoms: tuple[float, ...]
-    rows: int = 0
-    finite: int = 0
-    mean: float = 0.0
-    variance: float = 0.0
-    kept: float = 0.0
-    """Steps of the atoms, which stay."""
-    fill: tuple[tuple[float, float], ...] = ()
-    """Atoms among the other rows, each with the share of its rows that its neighbours lead to expect."""
 
-    def steps(self, values: Array) -> Array:
+    def count(self, values: Array) -> Array:
         return self.sign * (values - self.origin) / (self.step or 1.0)
 
-    def parts(self) -> Iterator[Array]:
-        """In blocks; rows that do not move are missing."""
-        for values in self.blocks():
-            rows = np.where(among(values, self.atoms, self.step), np.nan, self.steps(values))
-            yield rows if self.step is None else np.floor(rows + 0.5)
+    def moving(self, values: Array, index: int = 0) -> Array:
+        """The rows that move; all others are missing."""
+        rows = np.where(among(values, self.atoms, self.step), np.nan, self.count(values))
+        return rows if self.step is None else np.floor(rows + 0.5)
 
-    def blurred(self, width: float, seed: int) -> Iterator[Array]:
+    def blurred(
+        self, values: Array, index: int, *, width: float, fill: tuple[tuple[float, float], ...], seed: int
+    ) -> Array:
         """The rows that the shape is fitted to: without a gap at an atom, which would be found again, scaled."""
-        for index, (values, rows) in enumerate(zip(self.blocks(), self.parts(), strict=True)):
-            draws = stream(seed, _BLUR, index)
-            noise, chance = draws.standard_normal(len(rows)), draws.random(len(rows))
-            for atom, share in self.fill:
-                rows = np.where(among(values, (atom,), self.step) & (chance < share), self.steps(values), rows)
-            yield np.abs(rows + width * noise)
+        rows, draws = self.moving(values), stream(seed, _BLUR, index)
+        noise, chance = draws.standard_normal(len(rows)), draws.random(len(rows))
+        for atom, share in fill:
+            rows = np.where(among(values, (atom,), self.step) & (chance < share), self.count(values), rows)
+        return np.abs(rows + width * noise)
 
-    def measured(self) -> _Column:
-        """The same column with its totals."""
-        rows, finite, mean, squares, kept = 0, 0, 0.0, 0.0, 0.0
-        places = np.floor(self.steps(np.array(self.atoms)) + 0.5)
+    def measured(self, part: Part) -> list[_OfBlock]:
+        """The blocks of a part."""
+        return [self._of_block(values) for _, values in part]
+
+    def _of_block(self, values: Array) -> _OfBlock:
+        moving, places = self.moving(values), np.floor(self.count(np.array(self.atoms)) + 0.5)
+        known = moving[np.isfinite(moving)]
+        still = values[np.isfinite(values) & ~np.isfinite(moving)]
         own_rows, beside = np.zeros(len(places)), np.zeros(len(places))
-        for values, moving in zip(self.blocks(), self.parts(), strict=True):
-            known = moving[np.isfinite(moving)]
-            still = values[np.isfinite(values) & ~np.isfinite(moving)]
-            finite += len(known) + len(still)
-            kept += float(self.steps(still).sum())
-            if self.step is not None:
-                own_rows += [among(still, (atom,), self.step).sum() for atom in self.atoms]
-                beside += [(np.abs(known - place) == 1).sum() / 2 for place in places]
-            if not len(known):
+        if self.step is not None:
+            own_rows += [among(still, (atom,), self.step).sum() for atom in self.atoms]
+            beside += [(np.abs(known - place) == 1).sum() / 2 for place in places]
+        if len(known) and known.min() < 0:
+            raise beyond_bound()
+        mean = float(known.mean()) if len(known) else 0.0
+        return _OfBlock(
+            rows=len(known),
+            finite=len(known) + len(still),
+            mean=mean,
+            squares=float(((known - mean) ** 2).sum()),
+            kept=float(self.count(still).sum()),
+            own_rows=own_rows,
+            beside=beside,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Column:
+    """The totals of the rows that move, counted in steps from the bound."""
+
+    rows: int
+    finite: int
+    mean: float
+    variance: float
+    kept: float
+    """Steps of the atoms, which stay."""
+    fill: tuple[tuple[float, float], ...]
+    """Atoms among the other rows, each with the share of its rows that its neighbours lead to expect."""
+
+    @classmethod
+    def of(cls, blocks: Blocks, steps: _Steps) -> _Column:
+        """From one pass."""
+        rows, finite, mean, squares, kept = 0, 0, 0.0, 0.0, 0.0
+        places = np.floor(steps.count(np.array(steps.atoms)) + 0.5)
+        own_rows, beside = np.zeros(len(places)), np.zeros(len(places))
+        for one in (block for part in by_parts(blocks, steps.measured) for block in part):
+            finite += one.finite
+            kept += one.kept
+            own_rows += one.own_rows
+            beside += one.beside
+            if not one.rows:
                 continue
-            if known.min() < 0:
-                raise beyond_bound()
-            # block by block, as the squares of large values would swallow the variance
-            own, before = float(known.mean()), rows
-            rows += len(known)
-            squares += float(((known - own) ** 2).sum()) + (own - mean) ** 2 * before * len(known) / rows
-            mean += (own - mean) * len(known) / rows
+            before = rows
+            rows += one.rows
+            squares += one.squares + (one.mean - mean) ** 2 * before * one.rows / rows
+            mean += (one.mean - mean) * one.rows / rows
         if not rows:
             raise nothing_moves()
         shares = np.minimum(1.0, beside / np.maximum(own_rows, 1.0)).tolist()
         fill = [
             (atom, share)
-            for atom, place, share in zip(self.atoms, places, shares, strict=True)
-            if share and place > self.first
+            for atom, place, share in zip(steps.atoms, places, shares, strict=True)
+            if share and place > steps.first
         ]
-        return replace(self, rows=rows, finite=finite, mean=mean, variance=squares / rows, kept=kept, fill=tuple(fill))
+        return cls(rows=rows, finite=finite, mean=mean, variance=squares / rows, kept=kept, fill=tuple(fill))
 
 
 def _drawn(shape: Shape, *, rows: int, seed: int) -> Callable[[int], Array]:
@@ -256,9 +321,10 @@ def prepare_smooth(
     """
     sign = 1 if mean >= about else -1
     first = 0 if step is None else first_free(atoms, about=about, step=step, sign=sign)
-    column = _Column(blocks=blocks, origin=about, sign=sign, step=step, first=first, atoms=atoms).measured()
+    steps = _Steps(origin=about, sign=sign, step=step, first=first, atoms=atoms)
+    column = _Column.of(blocks, steps)
 
-    target = column.finite * float(column.steps(np.array([mean]))[0]) - column.kept
+    target = column.finite * float(steps.count(np.array([mean]))[0]) - column.kept
     wanted = math.floor(target + 0.5)
     if not abs(target) < _LARGEST or (wanted < column.rows * first if step else target < 0):
         raise cannot_reach()
@@ -272,37 +338,43 @@ def prepare_smooth(
     released_mean = target / column.rows
     width = column.mean * (width / released_mean if width < released_mean else 1.0 if width else 0.0)
 
-    def blurred() -> Iterator[Array]:
-        return column.blurred(width, seed)
-
-    levels = prepare_rank(blurred, quantile=lambda levels: levels, seed=seed)
+    blurred = changed(blocks, partial(steps.blurred, width=width, fill=column.fill, seed=seed))
+    levels = prepare_rank(blurred, quantile=_same, seed=seed)
     shape = _fitted(blurred, levels, rows=int(levels.starts[-1]))
     if width:
         shape = shape.drawn_to(column.mean, math.sqrt(column.variance / (column.variance + width**2)))
+    levels.forget()
     del levels
 
-    block = _drawn(shape, rows=column.rows, seed=seed)
-    numbers = range(-(-column.rows // BLOCK))
+    rows = column.rows
+    block = _drawn(shape, rows=rows, seed=seed)
+    drawn = made(block, -(-rows // BLOCK), blocks)
     floors = Floors(lift=0.5, least=float(first))
-    weight = math.fsum(float(block(number).sum()) for number in numbers)
-    if wanted == column.rows * first if step else target == 0:
+    weight = math.fsum(total for part in by_parts(drawn, _totals) for total in part)
+    if wanted == rows * first if step else target == 0:
         coefficient = 0.0
     elif step is None:
         coefficient = target / weight
     else:
-        coefficient = exact_total(
-            lambda: (block(number) for number in numbers), floors, wanted=wanted, rows=column.rows, weight=weight
-        )
+        coefficient = exact_total(drawn, floors, wanted=wanted, rows=rows, weight=weight)
 
     def released(ranks: Array) -> Array:
         """Of a block of ranks, told by its first (i - 1/2) / n."""
-        values = block(round(float(ranks[0]) * column.rows - 0.5) // BLOCK)
+        values = block(round(float(ranks[0]) * rows - 0.5) // BLOCK)
         if step is None:
             return about + sign * values * coefficient
         return on_lattice(sign * np.floor(floors.numbers(values, coefficient)), step, about)
 
-    ranked = prepare_rank(column.parts, quantile=released, seed=seed)
+    ranked = prepare_rank(changed(blocks, steps.moving), quantile=released, seed=seed)
     return Smooth(ranks=ranked, atoms=atoms, step=step, coefficient=coefficient, shape=shape)
+
+
+def _same(levels: Array) -> Array:
+    return levels
+
+
+def _totals(part: Part) -> list[float]:
+    return [float(block.sum()) for _, block in part]
 
 
 def prepare(job: Job) -> Smooth:

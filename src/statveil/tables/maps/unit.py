@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from statveil.errors import ColumnError, unknown_name
-from statveil.tables.blocks import Array, Blocks
+from statveil.tables.blocks import Array, Blocks, Part, by_parts
 from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap, stream
 from statveil.tables.maps.nested import AMONG_FEW, first_placed, first_units, nodes_of
@@ -94,12 +94,8 @@ def prepare_unit(blocks: Blocks, *, mean: float, weights: str, seed: int) -> Uni
     """
     if weights not in ("equal", "urn"):
         raise ColumnError(unknown_name("weights", weights, ["equal", "urn"]))
-    rows_of: list[int] = []
-    units_of: list[float] = []
-    for values in blocks():
-        counts = values[np.isfinite(values)]
-        rows_of.append(len(counts))
-        units_of.append(float(counts.sum()))
+    found = [block for part in by_parts(blocks, _counted) for block in part]
+    rows_of, units_of = [rows for rows, _ in found], [units for _, units in found]
     rows = sum(rows_of)
     if sum(units_of) >= _LARGEST:
         raise ColumnError(
@@ -125,6 +121,12 @@ def prepare_unit(blocks: Blocks, *, mean: float, weights: str, seed: int) -> Uni
     else:
         target = units
     return Unit(rows=rows, units=units, target=target, urn=weights == "urn", seed=seed)
+
+
+def _counted(part: Part) -> list[tuple[int, float]]:
+    """Rows and units of the blocks of a part."""
+    known = (values[np.isfinite(values)] for _, values in part)
+    return [(len(counts), float(counts.sum())) for counts in known]
 
 
 def prepare(job: Job) -> Unit:

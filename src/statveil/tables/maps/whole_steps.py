@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
-from statveil.tables.blocks import Array
+from statveil.tables.blocks import Array, Blocks, Part, by_parts
 
 __all__ = [
     "LARGEST",
@@ -61,9 +61,7 @@ class Floors:
         return int(start.sum()), np.clip(listed, low, high)
 
 
-def exact_total(
-    parts: Callable[[], Iterator[Array]], floors: Floors, *, wanted: int, rows: int, weight: float
-) -> float:
+def exact_total(blocks: Blocks, floors: Floors, *, wanted: int, rows: int, weight: float) -> float:
     """The coefficient at which the units of all rows add up to exactly ``wanted``.
 
     A pass counts at the lower end of a short stretch of coefficients and lists the rows that step up within it. Many
@@ -72,8 +70,8 @@ def exact_total(
 
     Parameters
     ----------
-    parts
-        Starts a pass over the rows, each at least 0.
+    blocks
+        The rows, each at least 0.
     wanted, rows, weight
         Total of the released units; number and sum of the rows.
     """
@@ -82,7 +80,7 @@ def exact_total(
     below, above = 0.0, math.inf  # known to be too low, too high (or just right)
     for attempt in range(_PASSES):
         low, high = max(expected - margin, below), min(expected + margin, above)
-        counted = [floors.steps(part, low, high) for part in parts()]
+        counted = by_parts(blocks, partial(_steps, floors, low, high))
         missing = wanted - sum(total for total, _ in counted)
         listed = np.sort(np.concatenate([steps for _, steps in counted]))
         if 0 <= missing <= len(listed):
@@ -97,6 +95,12 @@ def exact_total(
         if not below < expected < above or (attempt >= 4 and math.isfinite(above - below)):
             expected = 0.5 * (below + above)  # near the bound the rows step up unevenly
     raise cannot_reach()
+
+
+def _steps(floors: Floors, low: float, high: float, part: Part) -> tuple[int, Array]:
+    """What :meth:`Floors.steps` says of all blocks of a part."""
+    found = [floors.steps(block, low, high) for _, block in part]
+    return sum(total for total, _ in found), np.concatenate([np.zeros(0), *(steps for _, steps in found)])
 
 
 def cannot_reach() -> ColumnError:

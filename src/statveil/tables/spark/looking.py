@@ -94,7 +94,7 @@ def look_there(table: Looked, look: Look, copies: Copies | None) -> Seen | None:
     head = rows.where(rows.number < BLOCK)
     cells = Cells()
     wanted = [] if copies is None else copies.must_see(head.values, head.others)
-    if wanted is None or not look.begin(head.values, table.finite):
+    if wanted is None or not look.begin(head.values, table.finite, table.layout.total):
         return None
     told = _few(table, head, wanted, cells)
     seen = _watched(table, look, [name for name in wanted if name not in told and name != table.parts])

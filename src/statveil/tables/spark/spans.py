@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from statveil.errors import FileError
-from statveil.tables.blocks import BLOCK
+from statveil.tables.blocks import BLOCK, GROUP
 from statveil.tables.files.failures import cannot_read
 from statveil.tables.files.parquet_file import ParquetFile
 from statveil.tables.spark.footers import Footer, checksum
@@ -91,7 +91,8 @@ def cut_spans(footers: Sequence[Footer], cores: int, *, columns: int = 1) -> lis
     """
     starts, total = _starts(footers), sum(footer.size for footer in footers) // columns
     wanted = min(max(total // (_EACH * max(cores, 1)), _LEAST_BYTES), _MOST_BYTES)
-    rows = BLOCK * max(1, round(wanted / max(total, 1) * starts[-1] / BLOCK))
+    blocks = max(1, round(wanted / max(total, 1) * starts[-1] / BLOCK))
+    rows = BLOCK * (blocks - blocks % GROUP if blocks > GROUP else blocks)
     return [
         _span(footers, starts, start, min(start + rows, starts[-1])) for start in range(0, max(starts[-1], 1), rows)
     ]

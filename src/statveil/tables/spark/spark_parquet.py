@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
+from uuid import uuid4
 
 import numpy as np
 import polars as pl
@@ -19,10 +20,10 @@ from numpy.typing import NDArray
 from statveil.errors import TableError
 from statveil.tables.blocks import BLOCK, Array, Part
 from statveil.tables.changes import Changes, Labels
-from statveil.tables.files.columnar import FILE, ColumnarParts
+from statveil.tables.files.columnar import ColumnarParts
 from statveil.tables.files.table_file import Watch, WatchedFile
 from statveil.tables.hashing import hash_file
-from statveil.tables.looking import Look
+from statveil.tables.looking import BesideColumn, Look, Parted, ShownBeside
 from statveil.tables.looking_later import Watching, looks_later
 from statveil.tables.released import read_rows
 from statveil.tables.series import ColumnType
@@ -34,15 +35,24 @@ from statveil.tables.spark.watching import spread_in_pieces
 from statveil.tables.spark.workers import (
     Aside,
     Looking,
+    LookingBeside,
     OnePart,
+    Showing,
     SpanSeen,
-    SpanWritten,
+    ToldBeside,
     ToWrite,
     Writing,
+    all_others,
     do_in_span,
+    do_item,
     hashes_of,
+    join_watchers,
     look_at_span,
+    look_beside_span,
     on_workers,
+    read_watchers,
+    show_span,
+    with_files,
     write_span,
 )
 from statveil.tables.structure.alongside import Gathering
@@ -50,6 +60,12 @@ from statveil.tables.structure.cell_search import Cells
 from statveil.tables.structure.telling import Copies
 
 __all__ = ["SparkParquet"]
+
+_JOINED = 16
+"""Spans, or groups of spans, of which one task puts together what was seen beside a column."""
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,6 +109,7 @@ class SparkParquet(WatchedFile):
         self._cores = session.sparkContext.defaultParallelism
         self._spans = cut_spans(footers, self._cores)
         self._seen: dict[str, _Column] = {}
+        self._folder: Path | None = None
 
     # --- as on one machine ------------------------------------------------------------------------
     def type_of(self, column: str) -> ColumnType:
@@ -134,21 +151,75 @@ class SparkParquet(WatchedFile):
     def look(self, column: str, look: Look, copies: Copies | None, *, progress: Progress | None = None) -> bool:
         if copies is not None or not looks_later(self):  # the others are looked at while they are written
             return False
-        first = next(ParquetSpan(first_rows(self._footers, BLOCK)).blocks(column))
-        finite = self.rows or 0
+        first = next(ParquetSpan(first_rows(self._footers, BLOCK)).blocks(column, labels=look.labels))
+        finite = total = self.rows or 0
         for _ in range(2):
-            if not look.begin(first, finite):
+            if not look.begin(first, finite, total):
                 break
             seen = self._looked(column, look)
             if look.settle():
                 self._seen[column] = _put_together(seen)
-                look.lies_in_parts(partial(self._by_parts, column))
+                look.lies_in(_WorkerPlaces(self, column, look.labels))
                 if progress:
                     progress(self.rows or 0)
                 return True
             finite = look.rows  # fewer than there are rows, so fewer were kept than are needed
         look.give_up()
         return False
+
+    makes_maps: ClassVar[bool] = True
+
+    def look_beside(
+        self, columns: Mapping[str, Labels], asked: Sequence[BesideColumn], others: ShownBeside | None = None
+    ) -> list[bool]:
+        shown = all_others if others is None else others
+        asides = {} if self._folder is None else self._asides(columns, asked, shown)
+        done = [one for one in asked if one.column in asides]
+        if any(aside is not None for aside in asides.values()) or any(one.watchers for one in done):
+            with self._own_folder("beside") as folder:
+                work = LookingBeside(
+                    columns=columns,
+                    others=shown,
+                    asides=[asides[one.column] for one in done],
+                    watchers=[one.watchers for one in done],
+                    names=[one.column for one in done],
+                    folder=str(folder),
+                    ends=self._ends,
+                )
+                told = on_workers(self._session, look_beside_span, work, self._spans, what=f"read {self.path}")
+                for place, one in enumerate(done):
+                    aside = asides[one.column]
+                    if one.copies is not None and aside is not None:
+                        self._take(one.copies, aside, [span.told[place] for span in told])
+                self._join([watcher for one in done for watcher in one.watchers], folder, [one.name for one in told])
+        return [one.column in asides for one in asked]
+
+    def show_rows(self, columns: Mapping[str, Labels], others: Collection[str], watcher: Parted) -> bool:
+        if self._folder is None or not looks_later(self):
+            return False
+        with self._own_folder("shown") as folder:
+            work = Showing(columns=columns, others=list(others), watcher=watcher, folder=str(folder))
+            names = on_workers(self._session, show_span, work, self._spans, what=f"read {self.path}")
+            self._join([watcher], folder, names)
+        return True
+
+    def _join(self, watchers: Sequence[Parted], folder: Path, names: list[str]) -> None:
+        """Have put together what watchers have seen of all spans, and take it in."""
+        while len(names) > 1:  # by and by, as what all spans have seen is more than one place should hold
+            groups = [names[start : start + _JOINED] for start in range(0, len(names), _JOINED)]
+            names = on_workers(self._session, join_watchers, str(folder), groups, what=f"read {self.path}")
+        for own, one in zip(watchers, read_watchers(folder / names[0]), strict=True):
+            own.join(one)
+
+    @contextmanager
+    def _own_folder(self, what: str) -> Iterator[Path]:
+        """A folder that all workers see, for a while."""
+        folder = self.folder() / f"{what}-{uuid4().hex}"
+        folder.mkdir(mode=0o700)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _looked(self, column: str, look: Look) -> list[SpanSeen]:
         work = Looking(look=look.part(), column=column)
@@ -157,9 +228,23 @@ class SparkParquet(WatchedFile):
             look.join(one.glimpse)
         return seen
 
-    def _by_parts(self, column: str, do: Callable[[Part], Any]) -> list[Any]:
-        work = OnePart(column=column, do=do)
+    def by_parts(self, column: str, labels: Labels, do: Callable[[Part], Found]) -> list[Found]:
+        """What workers make of each part of a column, with a function that is handed to them."""
+        work = OnePart(column=column, labels=labels, do=do)
         return on_workers(self._session, do_in_span, work, self._long_spans(), what=f"read {self.path}")
+
+    def each(self, do: Callable[[Item], Found], items: Sequence[Item]) -> list[Found]:
+        """What workers make of some items."""
+        return on_workers(self._session, do_item, do, items, what=f"read {self.path}")
+
+    def work_in(self, folder: Path) -> None:
+        self._folder = folder
+
+    def folder(self) -> Path:
+        """The folder of this run that all workers see."""
+        if self._folder is None:
+            raise TableError(f"{self.path} is ranked by workers only on its way to an output that all of them see.")
+        return self._folder.absolute()
 
     def _long_spans(self) -> list[Span]:
         """For one column alone."""
@@ -213,20 +298,36 @@ class SparkParquet(WatchedFile):
         """What the workers are to tell while they write; ``None`` where all rows must be seen in one place."""
         if not isinstance(watch, Watching) or watch.name not in self._seen:
             return None
+        asked = BesideColumn(column=watch.name, copies=watch.later.copies, watchers=())
+        return self._asides({watch.name: None}, [asked], all_others).get(watch.name)
+
+    def _asides(
+        self, columns: Mapping[str, Labels], asked: Sequence[BesideColumn], shown: ShownBeside
+    ) -> dict[str, Aside | None]:
+        """What the workers are to tell of the others, for each column of which parts can tell all that is asked."""
+        asked = [one for one in asked if one.column in self._seen]
         first = ParquetSpan(first_rows(self._footers, BLOCK))
         frame = pl.concat([pl.DataFrame([*one.values()]) for one in first.whole()])
-        values = read_rows(frame.get_column(watch.name), None)
-        others = {name: frame.get_column(name).alias("") for name in self._others(watch.name)}
-        wanted = watch.later.copies.must_see(values, self._with_files(others, np.arange(len(values))))
-        if wanted is None:
-            return None
-        seen, chosen = self._seen[watch.name], Gathering()
-        for index in range(len(seen.sums)):
-            size = min(BLOCK, (self.rows or 0) - index * BLOCK)
-            chosen.add(spread_in_pieces(size, seen.finite.get(index)), {})
-        return Aside(column=watch.name, chosen=chosen.without_rows(), few=[name for name in wanted if name != FILE])
+        rows = {name: read_rows(frame.get_column(name), labels) for name, labels in columns.items()}
+        others = {name: frame.get_column(name).alias("") for name in self.names if name not in columns}
+        beside = shown()(rows, with_files(others, 0, len(frame), self._ends))
+        found: dict[str, Aside | None] = {}
+        for one in asked:
+            seen = beside(one.column)
+            wanted = None if one.copies is None else one.copies.must_see(rows[one.column], seen)
+            if one.copies is None:
+                found[one.column] = None
+            elif wanted is not None:
+                own, chosen = self._seen[one.column], Gathering()
+                for index in range(len(own.sums)):
+                    size = min(BLOCK, (self.rows or 0) - index * BLOCK)
+                    chosen.add(spread_in_pieces(size, own.finite.get(index)), {})
+                found[one.column] = Aside(
+                    column=one.column, chosen=chosen.without_rows(), few=wanted, others=list(seen), ends=self._ends
+                )
+        return found
 
-    def _take(self, copies: Copies, aside: Aside, done: Sequence[SpanWritten]) -> None:
+    def _take(self, copies: Copies, aside: Aside, done: Sequence[ToldBeside]) -> None:
         """Hand over what the workers told of the other columns."""
         cells = Cells()
         for one in done:
@@ -239,23 +340,35 @@ class SparkParquet(WatchedFile):
         if len(number) != aside.chosen.rows:
             raise unsteady()
         frame = pl.concat([part for one in done for part in one.others])
-        others = {name: frame[:, place].alias("") for place, name in enumerate(self._others(aside.column))}
-        others = self._with_files(others, number)
-        if FILE in others:
-            filled = [place for place, footer in enumerate(self._footers) if footer.rows]
-            cells.take(FILE, pl.Series(filled))
-            cells.fill(FILE, self.rows or 0)
+        others = {name: frame[:, place].alias("") for place, name in enumerate(aside.others)}
         copies.take(Gathering.of(number, values, others, aside.chosen), others.keys(), cells)
 
-    def _others(self, column: str) -> list[str]:
-        return [name for name in self.names if name != column]
+    @property
+    def _ends(self) -> NDArray[np.int64]:
+        """Where the rows of each file end, where there are several."""
+        rows = [footer.rows for footer in self._footers]
+        return np.cumsum(rows if len(rows) > 1 else [], dtype=np.int64)
 
-    def _with_files(self, others: dict[str, pl.Series], number: NDArray[np.int64]) -> dict[str, pl.Series]:
-        """The other columns of some rows, and the files that these lie in where there are several."""
-        if len(self._footers) == 1:
-            return others
-        ends = np.cumsum([footer.rows for footer in self._footers])
-        return {**others, FILE: pl.Series(np.searchsorted(ends, number, side="right"))}
+
+class _WorkerPlaces:
+    """Where the blocks of one column are: in spans of files, which workers read."""
+
+    def __init__(self, table: SparkParquet, column: str, labels: Labels) -> None:
+        self._table, self._column, self._labels = table, column, labels
+
+    @property
+    def folder(self) -> Path:
+        return self._table.folder()
+
+    @property
+    def rows(self) -> int:
+        return self._table.rows or 0
+
+    def by_parts(self, do: Callable[[Part], Found]) -> list[Found]:
+        return self._table.by_parts(self._column, self._labels, do)
+
+    def each(self, do: Callable[[Item], Found], items: Sequence[Item]) -> list[Found]:
+        return self._table.each(do, items)
 
 
 def _put_together(seen: Sequence[SpanSeen]) -> _Column:

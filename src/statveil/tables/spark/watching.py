@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from statveil.tables.blocks import BLOCK, Array
-from statveil.tables.looking import Glimpse, Look
+from statveil.tables.looking import Look
 from statveil.tables.released import read_rows
 from statveil.tables.spark.executors import Placed, cut, partition
 from statveil.tables.spark.layout import BITS, Layout
@@ -41,7 +41,7 @@ class Watch:
 class PartSeen:
     """What is told of a partition. Private."""
 
-    glimpse: Glimpse
+    glimpse: Any
     """Of the blocks that lie in it as a whole."""
     rows: int = 0
     sums: list[int] = field(default_factory=list)

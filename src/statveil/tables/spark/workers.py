@@ -6,6 +6,8 @@ what the driver puts together: some bytes a block.
 
 from __future__ import annotations
 
+import pickle
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,9 +20,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from statveil.tables.blocks import BLOCK, Array, Part
-from statveil.tables.changes import Changes
+from statveil.tables.changes import Changes, Labels
+from statveil.tables.files.columnar import FILE
 from statveil.tables.hashing import hash_file
-from statveil.tables.looking import Glimpse, Look
+from statveil.tables.looking import Look, Parted, ShownBeside
 from statveil.tables.source import Rows
 from statveil.tables.spark.failures import quiet, spark_works
 from statveil.tables.spark.layout import unsteady
@@ -33,17 +36,30 @@ from statveil.tables.structure.cell_search import Few
 __all__ = [
     "Aside",
     "Looking",
+    "LookingBeside",
     "OnePart",
+    "Showing",
     "SpanSeen",
     "SpanWritten",
     "ToWrite",
+    "ToldBeside",
     "Writing",
+    "all_others",
     "do_in_span",
+    "do_item",
     "hashes_of",
+    "join_watchers",
     "look_at_span",
+    "look_beside_span",
     "on_workers",
+    "read_watchers",
+    "show_span",
+    "with_files",
     "write_span",
 ]
+
+_ONE_AT_A_TIME = threading.Lock()
+"""Columns of a specification are worked on by threads of their own; what is asked of the workers takes all of them."""
 
 Work = TypeVar("Work")
 Task = TypeVar("Task")
@@ -60,7 +76,7 @@ def on_workers(
     def done(task: Task) -> Told:
         return do(unpacked(data), task)
 
-    with spark_works(what), quiet():
+    with _ONE_AT_A_TIME, spark_works(what), quiet():
         told: list[Told] = context.parallelize(tasks, max(len(tasks), 1)).map(done).collect()
     return told
 
@@ -83,7 +99,7 @@ class Looking:
 class SpanSeen:
     """What is told of the column in a span. Private."""
 
-    glimpse: Glimpse
+    glimpse: Any
     sums: list[int]
     """A checksum of each block."""
     finite: dict[int, NDArray[np.uint16]]
@@ -94,7 +110,7 @@ def look_at_span(work: Looking, span: Span) -> SpanSeen:
     """Look at the column in all blocks of a span."""
     look, row, room = work.look.part(), span.first, np.empty(BLOCK)
     sums, finite = [], {}
-    for values in ParquetSpan(span).blocks(work.column):
+    for values in ParquetSpan(span).blocks(work.column, labels=look.labels):
         look.add(values, row, room)
         sums.append(_sum(values))
         if not np.isfinite(values).all():
@@ -112,13 +128,19 @@ class OnePart:
     """What is made of a column in each span. Private."""
 
     column: str
+    labels: Labels
     do: Callable[[Part], Any]
 
 
 def do_in_span(work: OnePart, span: Span) -> Any:
     """What a function makes of the column in a span."""
     table = ParquetSpan(span)
-    return work.do(enumerate(table.blocks(work.column), table.first_block))
+    return work.do(enumerate(table.blocks(work.column, labels=work.labels), table.first_block))
+
+
+def do_item(work: Callable[[Task], Told], item: Task) -> Told:
+    """What a function makes of an item."""
+    return work(item)
 
 
 # --- writing --------------------------------------------------------------------------------------
@@ -132,6 +154,10 @@ class Aside:
     """Which rows are told."""
     few: Sequence[str]
     """The columns whose different values are told, as they have few."""
+    others: Sequence[str]
+    """All that are looked at, in order."""
+    ends: NDArray[np.int64]
+    """Where the rows of each file end, where there are several."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -152,18 +178,24 @@ class ToWrite:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class SpanWritten:
-    """What is told of a span that was written. Private."""
+class ToldBeside:
+    """What is told of the other columns in a span. Private."""
 
-    name: str
-    """Of its file: no other attempt at the same span has it."""
-    rows: int
     few: list[tuple[str, pl.Series | None]] = field(default_factory=list)
     filled: dict[str, int] = field(default_factory=dict)
     numbers: list[NDArray[np.int64]] = field(default_factory=list)
     values: list[Array] = field(default_factory=list)
     others: list[pl.DataFrame] = field(default_factory=list)
     """Rows that were chosen: their numbers, the column, and all others by their places."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class SpanWritten(ToldBeside):
+    """What is told of a span that was written. Private."""
+
+    name: str
+    """Of its file: no other attempt at the same span has it."""
+    rows: int
 
 
 def write_span(work: Writing, task: ToWrite) -> SpanWritten:
@@ -179,7 +211,8 @@ def write_span(work: Writing, task: ToWrite) -> SpanWritten:
         for name, one in sums.items():
             one.add(rows[name])
         if work.aside is not None:
-            _tell(work.aside, told, few, rows[work.aside.column], others, row)
+            values = rows[work.aside.column]
+            _tell(work.aside, told, few, values, with_files({**others}, row, len(values), work.aside.ends), row)
         row += max((*(len(one) for one in rows.values()), *(len(one) for one in others.values())), default=0)
 
     path = Path(work.folder) / told.name
@@ -196,7 +229,7 @@ def write_span(work: Writing, task: ToWrite) -> SpanWritten:
 
 def _tell(
     aside: Aside,
-    told: SpanWritten,
+    told: ToldBeside,
     few: Mapping[str, Few],
     values: Array,
     others: Mapping[str, pl.Series],
@@ -210,6 +243,113 @@ def _tell(
         told.numbers.append(row + inside)
         told.values.append(values[inside])
         told.others.append(pl.DataFrame([one[inside].alias(str(i)) for i, one in enumerate(others.values())]))
+
+
+# --- looking at the other columns -------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LookingBeside:
+    """What the other columns are looked at by. Private."""
+
+    columns: Mapping[str, Labels]
+    others: ShownBeside
+    asides: Sequence[Aside | None]
+    watchers: Sequence[Sequence[Parted]]
+    """Of each column that others are looked at beside."""
+    names: Sequence[str]
+    """Of these columns."""
+    folder: str
+    """Where is written what they have seen."""
+    ends: NDArray[np.int64]
+    """Where the rows of each file end, where there are several."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class SpanSeenBeside:
+    """What is told of a span whose other columns were looked at. Private."""
+
+    told: list[ToldBeside]
+    name: str
+    """Of the file with what the watchers have seen: no other attempt at the same span has it."""
+
+
+def all_others() -> Callable[[Mapping[Any, Array], Mapping[str, pl.Series]], Callable[[Any], Mapping[str, pl.Series]]]:
+    """Beside one column all others are looked at."""
+    return lambda rows, others: lambda name: others
+
+
+def look_beside_span(work: LookingBeside, span: Span) -> SpanSeenBeside:
+    """Show the other columns of a span to all who look at them."""
+    told = [ToldBeside() for _ in work.names]
+    few = [{} if aside is None else {name: Few() for name in aside.few} for aside in work.asides]
+    watchers = [[one.part(span.first) for one in own] for own in work.watchers]
+    row, shown = span.first, work.others()
+    for rows, others in ParquetSpan(span).beside(work.columns):
+        beside = shown(rows, with_files(_unnamed(others), row, len(rows[work.names[0]]), work.ends))
+        for place, name in enumerate(work.names):
+            values, seen, aside = rows[name], beside(name), work.asides[place]
+            if aside is not None:
+                _tell(aside, told[place], few[place], values, seen, row)
+            for one in watchers[place] if seen else ():
+                one.add(values, seen)
+        row += len(rows[work.names[0]])
+    for own_told, counted in zip(told, few, strict=True):
+        own_told.filled = {name: own.filled for name, own in counted.items()}
+    return SpanSeenBeside(told=told, name=_kept(Path(work.folder), [one for own in watchers for one in own]))
+
+
+def _unnamed(columns: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
+    """Without their own names: the engine takes one such as ``^a.*$`` for a pattern."""
+    return {name: one.alias("") for name, one in columns.items()}
+
+
+def with_files(others: dict[str, pl.Series], row: int, size: int, ends: NDArray[np.int64]) -> dict[str, pl.Series]:
+    """The other columns of rows from a number on, and the files that these lie in where there are several."""
+    if not len(ends):
+        return others
+    return {**others, FILE: pl.Series(np.searchsorted(ends, np.arange(row, row + size), side="right"))}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Showing:
+    """Who is shown which columns. Private."""
+
+    columns: Mapping[str, Labels]
+    others: Sequence[str]
+    watcher: Parted
+    folder: str
+
+
+def show_span(work: Showing, span: Span) -> str:
+    """Show the rows of a span to someone; the name of the file with what was seen."""
+    watcher = work.watcher.part(span.first)
+    for rows, others in ParquetSpan(span).beside_some(work.columns, work.others):
+        watcher.add(rows, others)
+    return _kept(Path(work.folder), [watcher])
+
+
+def join_watchers(folder: str, names: Sequence[str]) -> str:
+    """What watchers have seen of spans that follow each other, put together in a new file."""
+    first, *others = (read_watchers(Path(folder) / name) for name in names)
+    for watchers in others:
+        for own, one in zip(first, watchers, strict=True):
+            own.join(one)
+    return _kept(Path(folder), first)
+
+
+def read_watchers(path: Path) -> list[Any]:
+    """What is in a file of this run's own folder, which nobody else can write to."""
+    with path.open("rb") as file:
+        found: list[Any] = pickle.load(file)
+    return found
+
+
+def _kept(folder: Path, watchers: Sequence[Parted]) -> str:
+    from pyspark import cloudpickle
+
+    name = uuid4().hex
+    with (folder / name).open("xb") as file:
+        cloudpickle.dump(watchers, file, protocol=5)
+    return name
 
 
 class _BlockSums:

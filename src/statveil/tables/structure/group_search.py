@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import polars as pl
@@ -21,6 +22,7 @@ from statveil.tables.structure.written_digits import plain_digits, roman
 from statveil.tables.structure.written_times import compact_times, written_times
 
 __all__ = [
+    "ALL_COLUMNS",
     "Beside",
     "Others",
     "Told",
@@ -37,6 +39,8 @@ __all__ = [
 Beside = Iterator[tuple[Array, Mapping[str, pl.Series]]]
 """A pass over the column together with the same rows of all others, in pieces of any length."""
 
+ALL_COLUMNS = "all columns together"
+"""The name of the finest grouping, among those that tell."""
 _KEPT, _LEAST_KEPT, _ALL_COLUMNS = 2**16, 2**12, 2**22
 _LEVEL = 1e-3  # for all columns of a table together
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -79,6 +83,14 @@ _PARTS = (" word)", " from the end)", *(f" (rest by {divisor})" for divisor in _
 """How the names of parts of a column end, which are not named beside the column itself."""
 
 
+def cells_of(others: Mapping[str, pl.Series], rows: int) -> Keys:
+    """A number for each row, which two rows share where they have the same in all columns."""
+    cells = np.zeros(rows, dtype=np.uint64)
+    for column in others.values():
+        cells = mixed(cells * _GOLDEN + keys_of(column))
+    return cells
+
+
 class Others:
     """Keeps a bounded part of every other column beside the one that is released.
 
@@ -94,17 +106,40 @@ class Others:
 
     def add(self, values: Array, others: Mapping[str, pl.Series]) -> None:
         """Take in the next rows of the column and of all others."""
+        if self._categories and self._rows < _DIGITS_OF < self._rows + len(values):
+            cut = _DIGITS_OF - self._rows  # so that it does not depend on the pieces in which the rows come
+            self.add(values[:cut], {name: one[:cut] for name, one in others.items()})
+            values, others = values[cut:], {name: one[cut:] for name, one in others.items()}
         finite = np.flatnonzero(np.isfinite(values))
         most = max(_LEAST_KEPT, min(_KEPT, _ALL_COLUMNS // max(len(others), 1)))
         numbers = np.arange(self._rows, self._rows + len(values), dtype=np.uint64) * _GOLDEN
         rows, known = mixed(numbers[finite]), values[finite]
         whole = self._rows < _DIGITS_OF
-        for name, column in _with_forms(others, categories=self._categories, digits=self._categories and whole):
+        columns = _with_forms(others, categories=self._categories, digits=self._categories and whole)
+        # the finest grouping that all columns make together: whatever they say of the rows is said by it
+        together = ((ALL_COLUMNS, pl.Series(cells_of(others, len(values)))) for _ in range(len(others) > 1))
+        for name, column in chain(columns, together):
             keys = keys_of(column)[finite]
             groups, single = self._columns.setdefault(name, (_Kept(most), _Kept(most)))
             groups.add(mixed(keys), keys, known)
             single.add(rows, keys, known, column, finite)
         self._rows += len(values)
+
+    def part(self, start: int) -> Others:
+        """One for the rows from ``start`` on; it will :meth:`join` that of the rows before."""
+        fresh = Others(categories=self._categories, shuffled=self.shuffled)
+        fresh._rows = start
+        return fresh
+
+    def join(self, other: Others) -> None:
+        """Take in what was kept of the rows that follow."""
+        for name, kept in other._columns.items():
+            if name not in self._columns:
+                self._columns[name] = kept
+                continue
+            for own, one in zip(self._columns[name], kept, strict=True):
+                own.join(one)
+        self._rows = other._rows
 
     def told(self, *, least: float, equal: float | None) -> list[Told]:
         """What each column tells, where it is at least ``least`` and no accident.
@@ -191,13 +226,28 @@ class _Kept:
         if column is not None and at is not None:
             self._columns.append(column if len(inside) == len(column) else column[at[inside]])
         self._held += len(inside)
+        self._thin()
+
+    def join(self, other: _Kept) -> None:
+        """Take in what was kept of the rows that follow."""
+        self._parts += other._parts
+        self._columns += other._columns
+        self._shift = max(self._shift, other._shift)
+        self._cut()
+        self._thin()
+
+    def _thin(self) -> None:
         while self._held > self._most:
             self._shift += 1
-            below = [self._inside(part[0]) for part in self._parts]
-            self._parts = [(p[0][i], p[1][i], p[2][i]) for p, i in zip(self._parts, below, strict=True)]
-            if self._columns:
-                self._columns = [one[i] for one, i in zip(self._columns, below, strict=True)]
-            self._held = sum(len(part[0]) for part in self._parts)
+            self._cut()
+
+    def _cut(self) -> None:
+        """Keep rows below the limit."""
+        below = [self._inside(part[0]) for part in self._parts]
+        self._parts = [(p[0][i], p[1][i], p[2][i]) for p, i in zip(self._parts, below, strict=True)]
+        if self._columns:
+            self._columns = [one[i] for one, i in zip(self._columns, below, strict=True)]
+        self._held = sum(len(part[0]) for part in self._parts)
 
     def rows(self) -> tuple[Keys, Array]:
         """Keys and values of the rows, in the order of the table."""

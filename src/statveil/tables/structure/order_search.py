@@ -34,6 +34,24 @@ class Order:
         self.rows = 0
         """Rows that have a value."""
 
+    def begin(self, rows: int) -> None:
+        """Begin anew, with parts of a column of so many rows: what would be given up again is not kept."""
+        self._stride, self._seen, self._pieces, self.rows = 1, 0, {}, 0
+        while -(-rows // (_PIECE * self._stride)) > 2 * _PIECES:
+            self._stride *= 2
+
+    def part(self, start: int = 0) -> Order:
+        """One for the rows from ``start`` on, where a piece begins; it will :meth:`join` this one."""
+        fresh = Order(categories=self._categories)
+        fresh._stride, fresh._seen = self._stride, start
+        return fresh
+
+    def join(self, other: Order) -> None:
+        """Take in what a :meth:`part` has kept."""
+        self._pieces |= other._pieces
+        self._seen = max(self._seen, other._seen)
+        self.rows += other.rows
+
     def add(self, values: Array) -> None:
         """Take in the next rows; of those that are not finite, the place alone."""
         start = 0

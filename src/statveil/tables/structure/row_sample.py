@@ -45,9 +45,32 @@ class RowSample:
         while self._kept > _FIRST + _OTHERS:
             self._halve()
 
+    def part(self, start: int) -> RowSample:
+        """One for the rows from ``start`` on; it will :meth:`join` that of the rows before."""
+        fresh = RowSample()
+        fresh._rows = start
+        bits = fresh._rng.bit_generator
+        assert isinstance(bits, np.random.PCG64)
+        bits.advance(start)  # a number of 64 bits for each row
+        return fresh
+
+    def join(self, other: RowSample) -> None:
+        """Take in what was kept of the rows that follow."""
+        names = dict.fromkeys((*self._held, *other._held))
+        self._held = {name: self._held.get(name, []) + other._held.get(name, []) for name in names}
+        self._chances += other._chances
+        self._rows, self._limit = other._rows, min(self._limit, other._limit)
+        self._cut()
+        while self._kept > _FIRST + _OTHERS:
+            self._halve()
+
     def _halve(self) -> None:
         self._limit /= 2
-        chance = np.concatenate(self._chances)
+        self._cut()
+
+    def _cut(self) -> None:
+        """Keep rows below the limit."""
+        chance = np.concatenate([np.zeros(0), *self._chances])
         at = np.flatnonzero(chance < self._limit)
         self._held = {name: [pl.concat(parts)[at]] for name, parts in self._held.items() if _complete(parts, chance)}
         self._chances, self._kept = [chance[at]], len(at)

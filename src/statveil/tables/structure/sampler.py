@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
 
-__all__ = ["KEEP", "SampledUntil", "Sampler"]
+__all__ = ["KEEP", "SampledUntil", "Sampler", "thinning"]
 
 KEEP = 2**20
 """Finite rows up to which everything is kept."""
@@ -144,6 +144,14 @@ class SampledUntil(Sampler):
                 self._enough = True
                 return
             super().add(stripe, start + at)
+
+
+def thinning(rows: int) -> int:
+    """How often the rows that parts keep can be halved at once, where so many are finite: :meth:`Sampler.thin`."""
+    shift = 0
+    while rows >> (shift + 1) >= 2 * KEEP + KEEP // 16:  # some more than are kept, as they are not spread evenly
+        shift += 1
+    return shift
 
 
 @lru_cache(maxsize=16)

@@ -16,28 +16,17 @@ import numpy as np
 import polars as pl
 
 from statveil.tables.blocks import Array
-from statveil.tables.structure.group_search import keys_of, mixed
+from statveil.tables.structure.group_search import keys_of
 from statveil.tables.structure.relation import Keys
 
-__all__ = ["ALL_COLUMNS", "Singling", "cells_of"]
+__all__ = ["Singling"]
 
-ALL_COLUMNS = "all columns together"
-"""The name of the finest grouping, among those that tell."""
 _CELL = 10
 """Rows that have the same, among which a partner is lost."""
 _FEW = 20
 """Rows in smaller cells that may be there: too few to learn from how they were drawn."""
 _ROWS = 2**14  # that are looked at
 _MOST_NAMED = 5
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-
-
-def cells_of(others: Mapping[str, pl.Series], rows: int) -> Keys:
-    """A number for each row, which two rows share where they have the same in all columns."""
-    cells = np.zeros(rows, dtype=np.uint64)
-    for column in others.values():
-        cells = mixed(cells * _ODD + keys_of(column))
-    return cells
 
 
 class Singling:

@@ -48,6 +48,16 @@ class Together:
         self.rows.add({VALUE: pl.Series(values), **others})
         return True
 
+    def part(self, start: int) -> Together:
+        """One for the rows from ``start`` on; it will :meth:`join` that of the rows before."""
+        fresh = Together()
+        fresh.rows = self.rows.part(start)
+        return fresh
+
+    def join(self, other: Together) -> None:
+        """Take in what was kept of the rows that follow."""
+        self.rows.join(other.rows)
+
     def told(self, *, categories: bool, least: float, equal: float | None, known: Collection[str]) -> list[Told]:
         """Groupings whose rows are alike, but for those by columns that are ``known`` to tell."""
         values, columns = self.sample()
