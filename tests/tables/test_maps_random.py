@@ -441,7 +441,7 @@ def test_rows_are_sorted_by_one_number_each_as_by_their_values(kind):
             np.float64(1.0).view(np.int64) + draws.integers(0, 64, rows) + (draws.integers(0, 2, rows) << 58)
         ).view(np.float64),
     }[kind]()
-    np.testing.assert_array_equal(rank_file._by_value(values), np.argsort(values, kind="stable"))
+    np.testing.assert_array_equal(rank_order._by_value(values), np.argsort(values, kind="stable"))
 
 
 @pytest.mark.parametrize("kind", ["even", "skew", "tied", "at the ends", "subnormal", "one", "none"])
@@ -464,7 +464,7 @@ def test_the_runs_of_rows_are_those_that_a_search_finds(kind):
     rows = np.lexsort((np.concatenate([cut_keys, keys]), np.concatenate([cuts, values])))
     # rows that have both of a cut are behind it
     expected = np.cumsum(rows < len(cuts))[np.argsort(rows)][len(cuts) :]
-    np.testing.assert_array_equal(rank_file._Cuts(cuts, cut_keys).runs_of(values, keys), expected)
+    np.testing.assert_array_equal(rank_order.Cuts(cuts, cut_keys).runs_of(values, keys), expected)
 
 
 def test_ties_are_in_uniformly_random_order():

@@ -1,4 +1,4 @@
-"""Natural bounds that a column keeps to: nothing below 0, shares up to 1, percentages up to 100."""
+"""Natural bounds that a column keeps to: nothing below 0, counts from 1 on, shares up to 1, percentages up to 100."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def natural_bounds(values: Array) -> tuple[float | None, float | None]:
     >>> shares = np.random.default_rng(0).random(500)
     >>> natural_bounds(shares)
     (0.0, 1.0)
-    >>> natural_bounds(1 + shares)
-    (None, None)
+    >>> natural_bounds(1 + 10 * shares), natural_bounds(2 + shares)
+    ((1.0, None), (None, None))
     """
     finite = np.isfinite(values)
     kept = values if finite.all() else values[finite]
@@ -41,8 +41,11 @@ def natural_bounds(values: Array) -> tuple[float | None, float | None]:
     spread = float(np.std(kept))
     below = [bound for bound in (0.0, -1.0) if bound <= low]
     above = [bound for bound, least in ((0.0, -math.inf), (1.0, -1.0), (100.0, 0.0)) if bound >= high and low >= least]
-    minimum = below[0] if below and _at(low - below[0], float(ends[-1] - ends[0]) / size, spread) else None
-    if 0 <= low <= _NEAR * float(np.mean(kept)):
+    gap = float(ends[-1] - ends[0]) / size
+    minimum = below[0] if below and _at(low - below[0], gap, spread) else None
+    if low >= 1 and _at(low - 1, gap, spread) and gap * math.log(CLEAR) <= 1:  # and not at 0, which is as far again
+        minimum = 1.0
+    if minimum is None and 0 <= low <= _NEAR * float(np.mean(kept)):
         minimum = 0.0  # thins out towards 0, as amounts and durations do: everyone takes them not to be negative
     maximum = above[0] if above and _at(above[0] - high, float(tops[-1] - tops[0]) / size, spread) else None
     return minimum, maximum

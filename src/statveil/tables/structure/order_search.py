@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from statveil.tables.blocks import Array
 from statveil.tables.structure.pairings import in_places, told_by_pairs
 from statveil.tables.structure.relation import scores_of, told_by_order
+from statveil.tables.structure.value_places import told_by_places
 
 __all__ = ["ORDER_LEVEL", "Order", "told_in_table"]
 
@@ -93,7 +94,10 @@ class Order:
             gaps = np.unique(before[_PIECE : len(placed) : _PIECE])
             inside = gaps[(gaps > 0) & (gaps < scores.shape[1])]
             return told_by_order(scores, level=ORDER_LEVEL, gaps=tuple(inside.tolist()))
-        return told_in_table(scores, known, level=ORDER_LEVEL)
+        told = told_in_table(scores, known, level=ORDER_LEVEL)
+        if self._categories or told >= _ENOUGH:  # each label is one of the scores already
+            return told
+        return max(told, told_by_places(placed, level=ORDER_LEVEL))
 
 
 def told_in_table(scores: Array, known: NDArray[np.bool_], *, level: float) -> float:

@@ -37,6 +37,7 @@ from statveil.tables.structure.within_search import (
     marks_repeats,
     multiples_of,
     multiples_within,
+    numbers_rows,
     one_code_each,
     written_once,
 )
@@ -263,6 +264,8 @@ def _once(sample: Alongside) -> Iterator[str]:
     for group, code in groups.items():
         if constant_totals(around.values[finite], np.unique(code[finite], return_inverse=True)[1]):
             yield f"totals by {group!r}"
+        if numbers_rows(around.values[finite], np.unique(code[finite], return_inverse=True)[1].ravel()):
+            yield f"the rows of each {group!r}, which it numbers"
 
 
 def _indexed(sample: Alongside) -> Iterator[str]:

@@ -21,6 +21,7 @@ __all__ = [
     "marks_repeats",
     "multiples_of",
     "multiples_within",
+    "numbers_rows",
     "one_code_each",
     "written_once",
 ]
@@ -36,6 +37,7 @@ _CODES, _DENSE = 20, 0.2
 _TOTALS, _FINE = 3, 1e-4  # groups whose total is written down, and how exactly
 _FEWEST_MARKED, _UNMARKED = 5, 0.1  # rows of the rarer mark, and its errors
 _CONSTANT = 0.9  # share of the groups that have one total
+_NUMBERED = 8  # groups whose rows are numbered
 
 Keys = NDArray[np.generic]
 
@@ -135,6 +137,29 @@ def constant_totals(values: Array, code: NDArray[np.int64]) -> bool:
     mixed = np.random.default_rng(0).permutation(values)
     other = np.bincount(code, weights=mixed)[several]
     return bool(np.mean(np.abs(other - np.median(other)) <= slack) < 0.5 * _CONSTANT)
+
+
+def numbers_rows(values: Array, code: NDArray[np.int64]) -> bool:
+    """Whether the values number the rows of each group, as visits of a patient: the groups' sizes tell them all."""
+    sizes = np.bincount(code)
+    several = sizes > 1
+    if np.count_nonzero(several) < _NUMBERED or sizes[several].sum() < _FILLED * len(values):
+        return False
+    # rows in no relation do so in few groups: the same groups, with the rows of others
+    mixed = np.random.default_rng(0).permutation(values)
+    return _numbered(values, code, sizes) >= _CONSTANT and _numbered(mixed, code, sizes) < 0.5 * _CONSTANT
+
+
+def _numbered(values: Array, code: NDArray[np.int64], sizes: NDArray[np.int64]) -> float:
+    """The share of the groups of several rows that have the first numbers, at one step from one start."""
+    order = np.lexsort((values, code))
+    rising, first = values[order], np.cumsum(sizes) - sizes
+    step = float(np.median(np.diff(rising)[np.diff(code[order]) == 0]))
+    if not step:
+        return 0.0
+    expected = float(np.median(rising[first])) + step * (np.arange(len(values)) - np.repeat(first, sizes))
+    wrong = np.bincount(code[order], np.abs(rising - expected) > 1e-9 * np.maximum(np.abs(expected), step))
+    return float(np.mean(wrong[sizes > 1] == 0))
 
 
 def find_same(values: Array, name: str, column: Array) -> SameLink | None:
