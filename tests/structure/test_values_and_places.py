@@ -129,3 +129,17 @@ def test_columns_that_begin_elsewhere_are_not_said_to_begin_at_1():
     assert natural_bounds(rng.normal(100, 10, 500)) == (None, None)
     near = sum(natural_bounds(rng.normal(5, 1, 300))[0] == 1.0 for _ in range(200))
     assert near <= 6
+
+
+# --- shares that thin out towards their end -----------------------------------------------------------------
+def test_inspect_asks_whether_values_are_shares(cli, tmp_path):
+    rng = np.random.default_rng(7)
+    share = rng.beta(2, 3, 3_000)
+    columns = {"share": share, "percent": 100 * rng.beta(2, 3, 3_000), "pay": rng.lognormal(7, 0.5, 3_000)}
+    pl.DataFrame(columns).write_csv(tmp_path / "t.csv")
+    code, out, _ = cli("inspect", tmp_path / "t.csv")
+    of = dict(zip(columns, out.split("\n\n")[1:], strict=True))
+    assert code == 0
+    assert "If these are shares of a whole, everyone knows that they end at 1" in of["share"]
+    assert "If these are percentages of a whole, everyone knows that they end at 100" in of["percent"]
+    assert "of a whole" not in of["pay"]

@@ -12,6 +12,11 @@ _OF_A_RULE = (
     "--shape catalogue: whoever knows the rule would learn how far they moved."
 )
 
+_OF_SHARES = (
+    "If these are {what} of a whole, everyone knows that they end at {end:g}, also where few come near: declare both "
+    "ends, min=0,max={end:g}."
+)
+
 
 def describe_inspection(found: Inspection) -> str:
     """One paragraph a column; the first line says that it is private."""
@@ -41,4 +46,8 @@ def _column(report: ColumnReport) -> str:
         lines.append(f"              {_FILL_IN}")
         if "step=" in report.known and "--shape" not in report.command:
             lines.append(f"              {_OF_A_RULE}")
+        if numbers is not None and numbers.minimum >= 0 and "max=" not in report.known:
+            for what, end in (("shares", 1.0), ("percentages", 100.0)):
+                if 0.5 * end < numbers.maximum <= end:
+                    lines.append(f"              {_OF_SHARES.format(what=what, end=end)}")
     return "\n".join(lines)

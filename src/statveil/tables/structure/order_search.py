@@ -93,8 +93,9 @@ class Order:
             before = np.concatenate(([0], np.cumsum(known)))
             gaps = np.unique(before[_PIECE : len(placed) : _PIECE])
             inside = gaps[(gaps > 0) & (gaps < scores.shape[1])]
-            return told_by_order(scores, level=ORDER_LEVEL, gaps=tuple(inside.tolist()))
-        told = told_in_table(scores, known, level=ORDER_LEVEL)
+            told = told_by_order(scores, level=ORDER_LEVEL, gaps=tuple(inside.tolist()))
+        else:
+            told = told_in_table(scores, known, level=ORDER_LEVEL)
         if self._categories or told >= _ENOUGH:  # each label is one of the scores already
             return told
         return max(told, told_by_places(placed, level=ORDER_LEVEL))
