@@ -14,6 +14,8 @@ CLEAR = 20.0
 """How many times likelier the column's end is at a bound than anywhere else, for it to be named."""
 _NEAR = 0.1
 """Of the mean: a column of positive numbers that comes so near to 0 is taken to be of a kind that starts there."""
+_THIN = 0.03
+"""Of the spread: a column that comes so near to 1 from above is taken to begin there."""
 _EDGE = 8
 """Rows next to the end whose distances say how far the end lies from the bound."""
 
@@ -43,7 +45,8 @@ def natural_bounds(values: Array) -> tuple[float | None, float | None]:
     above = [bound for bound, least in ((0.0, -math.inf), (1.0, -1.0), (100.0, 0.0)) if bound >= high and low >= least]
     gap = float(ends[-1] - ends[0]) / size
     minimum = below[0] if below and _at(low - below[0], gap, spread) else None
-    if low >= 1 and _at(low - 1, gap, spread) and gap * math.log(CLEAR) <= 1:  # and not at 0, which is as far again
+    from_one = low >= 1 and gap * math.log(CLEAR) <= 1  # and not from 0, which is as far again
+    if from_one and (_at(low - 1, gap, spread) or low - 1 <= min(_THIN * spread, _NEAR)):
         minimum = 1.0
     if minimum is None and 0 <= low <= _NEAR * float(np.mean(kept)):
         minimum = 0.0  # thins out towards 0, as amounts and durations do: everyone takes them not to be negative
