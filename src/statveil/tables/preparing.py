@@ -7,7 +7,6 @@ import secrets
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -206,6 +205,8 @@ def prepare(
             watchers: list[Parted] = [] if told_by is None else [told_by.others, told_by.together]
             if elsewhere.look_beside(labels, copies, watchers):
                 told_by = None if told_by is None else replace(told_by, seen=True)
+                if told_by is not None and singling is not None:
+                    singling.add(*told_by.together.sample())
             elif copies is not None:
                 for values, others in pass_beside():
                     copies.add(values, others)
@@ -229,9 +230,6 @@ def prepare(
         if not in_parts or elsewhere is None or not elsewhere.look(look, None if later or afterwards else copies):
             return False
         once.unwatched()
-        for first in islice(pass_beside() if singling is not None else (), 1):
-            assert singling is not None
-            singling.add(*first)
         blocks, there = look.spread(blocks), afterwards
         return True
 
