@@ -14,7 +14,7 @@ from statveil.errors import ColumnError, FileError
 from statveil.tables.blocks import BLOCK
 from statveil.tables.files import in_halves
 from statveil.tables.files.parquet_file import ParquetFile
-from statveil.tables.looking import Look
+from statveil.tables.looking import NumberLook
 from statveil.tables.measure import measure
 from statveil.tables.structure import sampler
 from statveil.tables.verification import Verifier
@@ -72,14 +72,14 @@ def told(verifier):
 def test_halves_put_together_are_the_whole(kind, row_group_size, tmp_path, monkeypatch):
     """Uneven row groups, missing rows, and more rows than are kept of a column."""
     monkeypatch.setattr(in_halves, "LONG", 0)
-    monkeypatch.setattr("statveil.tables.looking.KEEP", 2**15)
+    monkeypatch.setattr(sampler, "KEEP", 2**15)
     table = ParquetFile(written(tmp_path, kind, row_group_size))
     bits = table.type_of("x").bits
     for plan in (PLAN, STEPS):
         one, two = (Verifier(plan, bits=bits, sampler=sampler.Sampler(2**15)) for _ in range(2))
         whole = measure(lambda: table.blocks("x"), watch=one.watch)
         rows = []
-        look = Look(two, None)
+        look = NumberLook(two, None)
         if not table.look("x", look, None, progress=rows.append):
             assert kind in ("hardly any", "empty at first"), "nothing says that one thread must do"
             continue
@@ -93,11 +93,11 @@ def test_halves_put_together_are_the_whole(kind, row_group_size, tmp_path, monke
 
 def test_short_tables_quantiles_and_others_beside_are_left_to_one_thread(tmp_path, monkeypatch):
     table = ParquetFile(written(tmp_path, "plain"))
-    assert not table.look("x", Look(Verifier(PLAN, bits=53), None), None)
+    assert not table.look("x", NumberLook(Verifier(PLAN, bits=53), None), None)
     monkeypatch.setattr(in_halves, "LONG", 0)
-    assert not table.look("x", Look(Verifier(PLAN, bits=53), None, (0.5,)), None)
-    assert not table.look("x", Look(Verifier(PLAN, bits=53), None), object())
-    assert table.look("x", Look(Verifier(PLAN, bits=53), None), None)
+    assert not table.look("x", NumberLook(Verifier(PLAN, bits=53), None, (0.5,)), None)
+    assert not table.look("x", NumberLook(Verifier(PLAN, bits=53), None), object())
+    assert table.look("x", NumberLook(Verifier(PLAN, bits=53), None), None)
 
 
 def outcome(source, out):
@@ -157,7 +157,7 @@ def test_what_stops_one_half_ends_the_other(where, error, tmp_path, monkeypatch)
             raise error
 
     with pytest.raises(error):
-        table.look("x", Look(Verifier(PLAN, bits=53), None), None, progress=progress)
+        table.look("x", NumberLook(Verifier(PLAN, bits=53), None), None, progress=progress)
     for _ in range(200):
         if threading.active_count() <= before:
             break

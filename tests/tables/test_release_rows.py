@@ -198,7 +198,7 @@ def test_sorted_counts_tell_their_standard_deviation():
 
     rng, hit = np.random.default_rng(11), 0
     for _ in range(7):
-        values = np.sort(rng.poisson(rng.uniform(6, 28), 8_000)).astype(float)
+        values = np.sort(rng.poisson(rng.uniform(6, 28), 12_000)).astype(float)
         released = np.asarray(sv.release(plan, values, accept=["order"]))
         hit += abs(attack(released) - np.sqrt(values.mean())) <= 0.05  # of a Poisson column, its mean tells its spread
     assert hit > stats.binom.ppf(0.999, 7, plan.risk)

@@ -13,7 +13,8 @@ __all__ = ["natural_bounds"]
 CLEAR = 20.0
 """How many times likelier the column's end is at a bound than anywhere else, for it to be named."""
 _NEAR = 0.1
-"""Of the mean: a column of positive numbers that comes so near to 0 is taken to be of a kind that starts there."""
+"""Of the mean: a column of positive numbers that comes so near to 0 is taken to be of a kind that starts there. And of
+the way from 0 to 1: how near to 1 a column must begin, and its rows lie to each other there, for it to begin at 1."""
 _THIN = 0.03
 """Of the spread: a column that comes so near to 1 from above is taken to begin there."""
 _EDGE = 8
@@ -45,8 +46,8 @@ def natural_bounds(values: Array) -> tuple[float | None, float | None]:
     above = [bound for bound, least in ((0.0, -math.inf), (1.0, -1.0), (100.0, 0.0)) if bound >= high and low >= least]
     gap = float(ends[-1] - ends[0]) / size
     minimum = below[0] if below and _at(low - below[0], gap, spread) else None
-    from_one = low >= 1 and gap * math.log(CLEAR) <= 1  # and not from 0, which is as far again
-    if from_one and (_at(low - 1, gap, spread) or low - 1 <= min(_THIN * spread, _NEAR)):
+    from_one = 1 <= low <= 1 + _NEAR and gap <= _NEAR  # and not from 0, which would be many gaps away
+    if from_one and (_at(low - 1, gap, spread) or low - 1 <= _THIN * spread):
         minimum = 1.0
     if minimum is None and 0 <= low <= _NEAR * float(np.mean(kept)):
         minimum = 0.0  # thins out towards 0, as amounts and durations do: everyone takes them not to be negative
