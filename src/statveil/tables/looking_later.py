@@ -1,22 +1,25 @@
 """Long tables: whether other columns tell the hidden one is looked at while the table is written, not in a pass before.
 
 Writing reads all columns anyway, so the pass that measures has to read the hidden column alone. What the column shows
-by itself is looked for beside the writing as well, by a thread of its own. The refusal is the same and comes before
-anything is published; up to ``SHORT`` rows it comes before anything is written, as that costs little.
+by itself is looked for beside the writing as well, by a thread of its own; what the others tell, as soon as the last
+row was seen, while the engine still writes what it was handed. The refusal is the same and comes before anything is
+published; up to ``SHORT`` rows it comes before anything is written, as that costs little.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from statveil.errors import StatveilError
 from statveil.problem.structure import Structure
+from statveil.tables.ahead import started
 from statveil.tables.blocks import Array
 from statveil.tables.files.table_file import WatchedFile
 from statveil.tables.source import Rows, Source
@@ -47,6 +50,8 @@ class Later:
     copies: Copies
     own: Future[Own]
     """Of the search in the column itself, or its refusal, which comes before all others."""
+    told: list[Future[list[Finding]]] = field(default_factory=list, init=False)
+    """What the others tell, once the search for it has begun."""
 
     def add(self, values: Array, others: Mapping[str, pl.Series]) -> None:
         """Take in the next rows of the column and of all others; refuse them as soon as the column is."""
@@ -55,10 +60,16 @@ class Later:
         # without their own names: the engine takes one such as ``^a.*$`` for a pattern
         self.copies.add(values, {name: one.alias("") for name, one in others.items()})
 
+    def search(self) -> None:
+        """Begin to look for what the others tell: all rows were seen."""
+        self.told.append(started(lambda: self.copies.found(self.own.result().statistics)))
+
     def refuse(self) -> list[Finding]:
         """Refuse what was found, once all rows were seen; else what was found in the column itself."""
-        found, statistics = self.own.result()
-        refuse_undeclared(self.column, self.accepted, self.copies.found(statistics), Structure())
+        found = self.own.result().found
+        if not self.told:  # whoever showed the rows did not know which is the last
+            self.search()
+        refuse_undeclared(self.column, self.accepted, self.told[0].result(), Structure())
         return found
 
 
@@ -82,9 +93,15 @@ class Watching:
     name: Any
     """The hidden column, as the table calls it."""
     later: Later
+    rows: int | None
+    """How many rows there are, where that is known."""
+    seen: Counter[str] = field(default_factory=Counter, init=False)
 
     def __call__(self, rows: Rows, others: Mapping[str, pl.Series]) -> None:
         self.later.add(rows[self.name], others)
+        self.seen["rows"] += len(rows[self.name])
+        if self.seen["rows"] == self.rows:
+            self.later.search()
 
 
 def looks_later(table: Source) -> bool:

@@ -170,7 +170,7 @@ class OneColumn(Task):
             shuffle=prepared.seed if self.shuffle else None,
             notes=(*(() if lent is None else lent.notes), *prepared.warnings),
             to_check=prepared.to_check,
-            watch=None if later is None else Watching(name=name, later=later),
+            watch=None if later is None else Watching(name=name, later=later, rows=table.rows),
             settle=None if later is None else lambda: record(prepared.settled()),
             refused_first=partial(first_of_all, later),
         )

@@ -12,14 +12,11 @@ import polars as pl
 from statveil.errors import StatveilError
 from statveil.tables.ahead import started
 from statveil.tables.blocks import BLOCK
-from statveil.tables.files.parquet_file import ParquetFile
+from statveil.tables.files.parquet_file import LONG, ParquetFile
 from statveil.tables.looking import Look
 from statveil.tables.source import Progress
 
-__all__ = ["LONG", "looked_at_in_halves"]
-
-LONG = 2**22
-"""Rows from which on two threads are sooner done than one."""
+__all__ = ["looked_at_in_halves"]
 
 
 class _StoppedError(Exception):

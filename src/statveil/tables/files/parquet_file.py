@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
 from statveil.errors import FileError
+from statveil.tables.changes import Changes
 from statveil.tables.files.columnar import ColumnarFile
 from statveil.tables.files.leaf_types import leaf_types
+from statveil.tables.hashing import hashed_as_written
 from statveil.tables.source import Progress
 
 if TYPE_CHECKING:
+    from statveil.tables.files.table_file import Watch
     from statveil.tables.looking import Look
     from statveil.tables.structure.telling import Copies
 
-__all__ = ["ParquetFile"]
+__all__ = ["LONG", "ParquetFile"]
+
+LONG = 2**22
+"""Rows from which on work beside the reading or writing saves time."""
 
 _LAST = 2**63 - 1
 """Billionths of a second since 1970: what the engine reads where a time does not fit into so many."""
@@ -28,6 +34,8 @@ class ParquetFile(ColumnarFile):
 
     suffixes: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
     what: ClassVar[str] = "a Parquet"
+    _written: tuple[Path, Callable[[], str]] | None = None
+    """The long file that was written last, and what has its hash."""
 
     def _scan(self) -> pl.LazyFrame:
         # no patterns in file names, no columns made up from folder names such as "year=2024"
@@ -49,6 +57,26 @@ class ParquetFile(ColumnarFile):
         from statveil.tables.files.in_halves import looked_at_in_halves  # which opens such files
 
         return copies is None and looked_at_in_halves(self, column, look, progress)
+
+    def write(
+        self,
+        target: Path,
+        changes: Changes,
+        *,
+        shuffle: int | None = None,
+        progress: Progress | None = None,
+        watch: Watch | None = None,
+    ) -> None:
+        if (self.rows or 0) < LONG:
+            super().write(target, changes, shuffle=shuffle, progress=progress, watch=watch)
+            return
+        with hashed_as_written(target) as digest:
+            super().write(target, changes, shuffle=shuffle, progress=progress, watch=watch)
+        self._written = target, digest
+
+    def hash_of(self, path: Path) -> str:
+        written = self._written
+        return super().hash_of(path) if written is None or written[0] != path else written[1]()
 
     def _sink(self, frame: pl.LazyFrame, target: Path) -> None:
         # Zstandard at its quickest: LZ4 would take a sixth to a third of the time of a copy less, but files of random
