@@ -124,16 +124,24 @@ def changed(blocks: Blocks, change: Callable[[Array, int], Array]) -> Blocks:
     return Spread(read, _Changed(blocks.places, change)) if isinstance(blocks, Spread) else read
 
 
-class _Changed:
-    """The places of a column whose blocks are changed before anybody sees them."""
+class _Others:
+    """Places whose machines and folder are those of another column."""
 
-    def __init__(self, places: Places, change: Callable[[Array, int], Array]) -> None:
-        self._places, self._change = places, change
+    def __init__(self, places: Places) -> None:
+        self._places = places
         self.each = places.each
 
     @property
     def folder(self) -> Path:
         return self._places.folder
+
+
+class _Changed(_Others):
+    """The places of a column whose blocks are changed before anybody sees them."""
+
+    def __init__(self, places: Places, change: Callable[[Array, int], Array]) -> None:
+        super().__init__(places)
+        self._change = change
 
     @property
     def rows(self) -> int:
@@ -160,16 +168,12 @@ def made(make: Callable[[int], Array], number: int, like: Blocks | None = None) 
     return Spread(read, _Made(like.places, make, number)) if isinstance(like, Spread) else read
 
 
-class _Made:
+class _Made(_Others):
     """Places that work out blocks of a column that lies nowhere."""
 
     def __init__(self, places: Places, make: Callable[[int], Array], number: int) -> None:
-        self._places, self._make, self._number = places, make, number
-        self.each = places.each
-
-    @property
-    def folder(self) -> Path:
-        return self._places.folder
+        super().__init__(places)
+        self._make, self._number = make, number
 
     @property
     def rows(self) -> int:
