@@ -149,3 +149,20 @@ def test_a_risk_is_a_most(kind):
     text = describe_plan(sv.plan(asked, max_risk=0.4))
     assert f"at most this often ({kind})" in text
     assert "at best" not in text
+
+
+@pytest.mark.parametrize(
+    ("known", "tolerance", "noted"),
+    [
+        (sv.Structure(step=0.01), sv.Relative(0.05), True),
+        (sv.Structure(step=0.01), 5.0, False),
+        (sv.Structure(), sv.Relative(0.05), False),
+        (sv.Structure(minimum=0), sv.Relative(0.05), False),
+    ],
+)
+def test_per_cent_beside_a_step_are_said_to_count_as_those_of_the_largest_value(known, tolerance, noted):
+    """A window of 5 % that ends at 250 begins at 250 (1 - .05) / (1 + .05): it is 2 x 11.905 long."""
+    problem = sv.Problem(secret=sv.Quantile(0.95), prior=(60, 250), tolerance=tolerance, known=known)
+    says = describe_plan(sv.plan(problem, max_risk=0.4))
+    assert ("5 % counts as 11.91 in the column's unit" in says) == noted
+    assert ("--tolerance 7.75 is 5 % of the middle" in says) == noted

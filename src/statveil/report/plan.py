@@ -266,6 +266,20 @@ def _without_it(plan: Plan) -> str:
     )
 
 
+def _counted_alike(problem: Problem) -> str | None:
+    """What a tolerance in per cent costs beside a step: it is counted as that of the largest value that is believed."""
+    closeness = problem.closeness
+    if not isinstance(closeness, Relative) or not problem.family.widened or problem.secret.of_table:
+        return None
+    (axis,) = problem.beliefs
+    middle = problem.within(0.5 * abs(axis.low + axis.high))
+    return (
+        f"beside a step {closeness} counts as {shown_up(problem.tolerance, 4)} in the column's unit wherever the "
+        f"{problem.secret.label} lies, as at the upper end of the prior; where that is far from its lower end, a "
+        f"tolerance in that unit (--tolerance {middle:.3g} is {closeness} of the middle) moves the values less."
+    )
+
+
 def _honesty(plan: Plan) -> list[str]:
     """What a reader of the headline risk would not expect."""
     lines = []
@@ -273,6 +287,8 @@ def _honesty(plan: Plan) -> list[str]:
         lines += [f"  assumes     {assumed}" for assumed in plan.problem.family.assumes()]
     if plan.problem.family.shapeless and (assumed := beyond_shape(plan.problem)):
         lines.append(f"  assumes     that {assumed}{_without_it(plan)}")
+    if (counted := _counted_alike(plan.problem)) is not None:
+        lines.append(f"  note        {counted}")
     if plan.spacing is not None:
         apart = f"{plan.spacing:.6g}"
         if plan.problem.family.log:
