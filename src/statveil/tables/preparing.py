@@ -38,7 +38,7 @@ from statveil.tables.series import ColumnType
 from statveil.tables.source import Progress, Source
 from statveil.tables.stacked import Halves, above_each_other
 from statveil.tables.structure.alongside import Seen
-from statveil.tables.structure.exchangeable import find_groups, find_order, parts_rows
+from statveil.tables.structure.exchangeable import find_groups, find_made_order, find_order, parts_rows
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import Beside, Others
 from statveil.tables.structure.order_search import Order
@@ -274,6 +274,8 @@ def prepare(
 
             def search(verifier: Verifier = verifier, measured: Measured = measured) -> Own:
                 found = verifier.check_undeclared(column, accepted, params)
+                if not shuffled and groups is None and "order" not in accepted:
+                    _refused(column, accepted, find_made_order(verifier.sampler.values))
                 return Own(found=found, statistics=_numbers(measured, statistic, verifier))
 
             if later and copies is not None and not few:

@@ -26,7 +26,7 @@ from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array
 from statveil.tables.estimate import estimate
 from statveil.tables.measure import Measured
-from statveil.tables.structure.exchangeable import find_order
+from statveil.tables.structure.exchangeable import find_made_order, find_order
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.grid_search import grid_behind
 from statveil.tables.structure.lattice_search import ulp
@@ -112,6 +112,7 @@ def propose(
     if measured.maximum == measured.minimum:
         return Proposal(known=known_text(known), command="", shuffle=False, no_map=("All rows have one value.",))
     looked = _Looked(sample=sample, structure=structure, measured=measured, bits=bits, grids=grids)
+    made_by_size = bool(find_made_order(sample))
     refusals = []
     for option in _options(known, measured):
         made, why = _tried(option, looked)
@@ -121,7 +122,7 @@ def propose(
         return Proposal(
             known=known_text(option),
             command=_command(option, measured),
-            shuffle=made.release_mode.random and bool(find_order(made.release_mode, order)),
+            shuffle=made_by_size or (made.release_mode.random and bool(find_order(made.release_mode, order))),
             no_map=_without_map(option, measured),
         )
     for option in _plainer(known):
@@ -130,7 +131,7 @@ def propose(
             return Proposal(
                 known=known_text(option),
                 command=_command(option, measured, shape=CATALOGUE),
-                shuffle=bool(find_order(made.release_mode, order)),
+                shuffle=made_by_size or bool(find_order(made.release_mode, order)),
                 no_map=(refusals[0],),
             )
     return Proposal(known=known_text(known), command="", shuffle=False, no_map=(refusals[0],))

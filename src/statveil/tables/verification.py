@@ -58,8 +58,8 @@ LEAKS = {
     "far the values moved.",
     "atoms": "Single values occur often, which was not declared. Someone who knows one learns how far it moved.",
     "ratios": "Many values are ratios of small whole numbers, which was not declared. Single values may tell the map.",
-    "order": "The order of the rows tells their values. Rows that were drawn one by one stick out of it, and two "
-    "groups or columns that moved apart can be put in order again.",
+    "order": "The order of the rows tells their values. Rows that were drawn one by one stick out of it; two groups or "
+    "columns that moved apart, and a column whose rows were put in order by its size, can be put in order again.",
     "codes": "Single values are codes rather than numbers. Someone who knows one learns how far it moved.",
     "copies": "Another column tells values of the released one: a copy in another form, a flag, a sum. Whoever knows "
     "how learns how far the values moved.",

@@ -21,10 +21,11 @@ from statveil.modes import Mode
 from statveil.tables.blocks import Array
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import Others, Told
+from statveil.tables.structure.made_orders import made_order
 from statveil.tables.structure.order_search import Order
 from statveil.tables.structure.together_search import Together
 
-__all__ = ["find_groups", "find_order", "ordered", "parts_rows"]
+__all__ = ["find_groups", "find_made_order", "find_order", "ordered", "parts_rows"]
 
 _EVIDENCE = 0.5
 _ORDER_SHARE = 0.01  # of changed rows among neighbours: below it a million rows are related, but no row sticks out
@@ -45,6 +46,19 @@ def find_order(mode: Mode, order: Order) -> list[Finding]:
     if not share or share < least:
         return []
     return [ordered("so rows that are drawn one by one give it away")]
+
+
+def find_made_order(values: Array) -> list[Finding]:
+    """A finding where the rows stand in an order that only the true size of their values makes, in any mode."""
+    how = made_order(values)
+    if how is None:
+        return []
+    says = (
+        f"the rows stand in the order of {how}, which every map keeps: whoever knows it looks for the move that puts "
+        "the released values in that order again; shuffle the rows with --shuffle (shuffle=True), which draws a secret "
+        "seed."
+    )
+    return [Finding(name="order", values=(), flag="", says=says)]
 
 
 def ordered(why: str) -> Finding:
