@@ -43,6 +43,32 @@ def hourly(rng, rows, level):
     return np.round(np.where(rng.random(rows) < 0.6, yearly / 2.08, rng.lognormal(np.log(level), 0.3, rows)), 2)
 
 
+def roots(rng, rows, level):
+    """Square roots of whole numbers, two decimals."""
+    return np.round(np.sqrt(np.round(rng.normal(level, 2, rows) ** 2)), 2)
+
+
+def cube_roots(rng, rows, level):
+    """Cube roots of whole numbers, four decimals: spread over more than a hundred thousand places."""
+    return np.round(np.cbrt(np.round(rng.normal(level, 4, rows) ** 3)), 4)
+
+
+def odds(rng, rows, level):
+    """Log-odds of tenths of a per cent, two decimals."""
+    share = np.round(1 / (1 + np.exp(-rng.normal(level, 0.9, rows))), 3).clip(0.001, 0.999)
+    return np.round(np.log(share / (1 - share)), 2)
+
+
+def consumption(rng, rows, level):
+    """Litres per 100 km of hundredths of miles per gallon, three decimals."""
+    return np.round(235.214583 / np.round(rng.normal(level, 4, rows).clip(8), 2), 3)
+
+
+def marks(rng, rows, level):
+    """Amounts in pfennigs, in euros and cents."""
+    return np.round(np.round((level + 30 * (rng.gamma(6, 1, rows) - 6) / 6**0.5) * 1.95583, 2) / 1.95583, 2)
+
+
 RULES = {
     "knots in miles per hour": (speeds, 60, 300),
     "body mass index": (body_mass, 27, 80),
@@ -50,6 +76,11 @@ RULES = {
     "changes in per cent": (changes, 10, 120),
     "blood values": (glucose, 7, 1_500),
     "wages by the hour": (hourly, 30, 300),
+    "square roots": (roots, 20, 300),
+    "cube roots": (cube_roots, 46, 300),
+    "log-odds": (odds, 0.3, 2_000),
+    "fuel": (consumption, 26, 300),
+    "marks in euros": (marks, 100, 10_000),
 }
 
 

@@ -27,7 +27,9 @@ _LUCK = 0.005
 """Probability with which a smooth shape is taken for one that a rule made."""
 _SKEWED = 0.3
 """Standard errors more, as sums of few rows are not normal."""
-_MOST_PLACES = 20_000
+_MOST_PLACES, _MOST_OF_FUNCTIONS = 40_000, 1_000_000
+_OWN = 0.9
+"""Rows that lie where a function of round numbers can lie, at least: it made all of the column, or nothing."""
 _FEWEST_ROWS = 16
 _NARROW = 4.0
 """Standard deviation in steps below which a shape has kinks between neighbouring places."""
@@ -52,6 +54,8 @@ _UNITS = (
     *(1.150779448, 0.514444444, 0.868976242, 0.621371192, 0.277777778, 5 / 9, 1.8),
     # blood values
     *(1 / 18.0182, 18.0182, 0.02586, 88.42, 1 / 88.42),
+    # hundredths of marks, guilders, francs and pounds at their rates of 1999
+    *(0.01 / 1.95583, 0.01 / 2.20371, 0.01 / 6.55957, 0.01 / 0.787564),
     # thousands a year, parts of a year, a day and a week
     *(1000 / 12, 1000 / 52, 1000 / 2080, 1000 / 1950, 1 / 12, 1 / 24, 1 / 60, 1 / 7, 1 / 3, 1 / 365.25),
 )
@@ -65,7 +69,7 @@ def find_public_rule(lattice: Lattice, counts: Array) -> bool:
 
     rows = float(np.sum(counts))
     low, high = int(lattice.index[0]), int(lattice.index[-1])
-    if not lattice.anchored or rows < _FEWEST_ROWS or high - low > _MOST_PLACES or high == low:
+    if not lattice.anchored or rows < _FEWEST_ROWS or high - low > _MOST_OF_FUNCTIONS or high == low:
         return False
     centre = float(counts @ lattice.index) / rows
     if float(counts @ (lattice.index - centre) ** 2) / rows < _NARROW**2:
@@ -74,9 +78,13 @@ def find_public_rule(lattice: Lattice, counts: Array) -> bool:
     first, size = low - margin, high - low + 1 + 2 * margin
     dense = np.zeros(size)
     dense[lattice.index - first] = counts
-    kinds = (_changes_of_unit, _ratios, _inverses, _logarithms, _body_mass)
+    kinds = [_functions]
+    if high - low <= _MOST_PLACES:  # of these there are many, and each takes a pass over all places
+        kinds += [_changes_of_unit, _ratios, _inverses, _logarithms, _body_mass]
     for kind in kinds:
         rules = list(kind(lattice.step, first, size))
+        if kind is _functions:
+            rules = [ways for ways in rules if float(dense[ways > 0].sum()) >= _OWN * rows]
         if not rules:
             continue
         needed = -float(ndtri(_LUCK / len(kinds) / len(rules))) + _SKEWED
@@ -179,6 +187,32 @@ def _inverses(step: float, first: int, size: int) -> Iterator[Array]:
         ways = _counted(above / np.arange(max(1, math.floor(ends[0])), math.ceil(ends[1]) + 1), None, step, first, size)
         if _uneven(ways):
             yield ways
+
+
+def _functions(step: float, first: int, size: int) -> Iterator[Array]:
+    """Roots of whole numbers, log-odds of tenths of a per cent, litres per 100 km of tenths of miles per gallon."""
+    if not _wide(size):
+        return
+    low, high = first * step, (first + size) * step
+    if low > 0:
+        for power in (2, 3):
+            ends = math.ceil(low**power), math.floor(high**power)
+            if 8 < ends[1] - ends[0] < _MANY * size:
+                yield from _places(np.arange(ends[0], ends[1] + 1.0) ** (1 / power), step, first, size)
+        for above in (2352.14583, 23521.4583, 2824.81, 28248.1):
+            ends = math.ceil(above / high), math.floor(above / low)
+            if 8 < ends[1] - ends[0] < _MANY * size:
+                yield from _places(above / np.arange(ends[0], ends[1] + 1.0), step, first, size)
+    for parts in (100, 1_000, 10_000):
+        share = np.arange(1, parts) / parts
+        yield from _places(np.log(share / (1 - share)), step, first, size)
+
+
+def _places(values: Array, step: float, first: int, size: int) -> Iterator[Array]:
+    """The ways to each place, if they make a pattern."""
+    ways = _counted(values, None, step, first, size)
+    if _uneven(ways):
+        yield ways
 
 
 def _logarithms(step: float, first: int, size: int) -> Iterator[Array]:
