@@ -15,7 +15,9 @@ from statveil.tables.changes import Labels
 from statveil.tables.series import ColumnType
 
 if TYPE_CHECKING:  # both look at tables
-    from statveil.tables.looking import BesideColumn, Look, Parted, ShownBeside
+    from statveil.tables.groups import GroupRows, LabelColumn
+    from statveil.tables.looking import BesideColumn, Look, ShownBeside
+    from statveil.tables.structure.facets import Parted
     from statveil.tables.structure.telling import Copies
 
 __all__ = ["CATEGORIES", "Progress", "Rows", "Source", "open_source"]
@@ -126,8 +128,15 @@ class Source(ABC):
         """
         return False
 
-    makes_maps: ClassVar[bool] = False
+    makes_maps: bool = False
     """Whether maps can be made where the rows lie, too, so that none that are drawn by row need be read here."""
+
+    def groups_there(self, column: LabelColumn, seen: dict[str, None]) -> GroupRows | None:
+        """The rows of two groups where they lie, so that no label is kept here; ``None`` where they are read here.
+
+        ``seen`` takes in labels, as :meth:`LabelColumn.masks` gives them.
+        """
+        return None
 
     def look_beside(
         self, columns: Mapping[Any, Labels], asked: Sequence[BesideColumn], others: ShownBeside | None = None

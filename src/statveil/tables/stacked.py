@@ -27,13 +27,19 @@ class Halves(GroupRows):
     """What the columns are called."""
 
     def __init__(self, names: tuple[str, str]) -> None:
-        super().__init__(bits=(np.zeros(0, np.uint8), np.zeros(0, np.uint8)), size=0)
-        object.__setattr__(self, "names", names)
+        self.names = names
 
     def rows(self, start: int, size: int) -> Masks:
         # a block of the first column has whole blocks of both before it, one of the second never has
         first = np.full(size, start % (2 * BLOCK) == 0)
         return first, ~first
+
+    @property
+    def known(self) -> tuple[bool, bool]:
+        return True, True
+
+    def most(self, rows: int) -> tuple[int, int, int]:
+        return rows // 2, rows // 2, 0
 
 
 def above_each_other(pairs: Blocks) -> Blocks:
