@@ -124,7 +124,9 @@ class Source(ABC):
     def look(self, column: Any, look: Look, copies: Copies | None, *, progress: Progress | None = None) -> bool:
         """Have all blocks of a column looked at where they lie, and the others beside it if that is asked.
 
-        False where the table has no such place, or cannot say there what is asked: then nothing was looked at.
+        False where the table has no such place, or cannot say there what is asked: then nothing was looked at. A table
+        that makes maps there also looks at two columns, named together, as :class:`statveil.tables.stacked.Stacked`
+        makes one of them.
         """
         return False
 

@@ -18,6 +18,7 @@ from statveil.tables.blocks import BLOCK, Array
 from statveil.tables.changes import Labels
 from statveil.tables.looking import BesideColumn, ShownBeside
 from statveil.tables.released import read_rows
+from statveil.tables.spark.hidden import Hidden
 from statveil.tables.spark.layout import unsteady
 from statveil.tables.spark.spans import ParquetSpan, Span
 from statveil.tables.spark.watching import spread_in_pieces
@@ -103,9 +104,9 @@ class LooksBeside:
     columns: Mapping[str, Labels]
     shown: ShownBeside
     ends: NDArray[np.int64]
-    plain: Callable[[str], list[Shape]]
+    plain: Callable[[Any], list[Shape]]
 
-    def asides(self, asked: Sequence[BesideColumn]) -> dict[str, list[AsidesOf]]:
+    def asides(self, asked: Sequence[BesideColumn]) -> dict[Any, list[AsidesOf]]:
         """What is told, for each column of which parts can tell all that is asked."""
         asked = [one for one in asked if all(search.searches is not None for search in one.searches)]
         shapes = self._shapes(asked)
@@ -113,16 +114,16 @@ class LooksBeside:
         rows = {name: read_rows(frame.get_column(name), labels) for name, labels in self.columns.items()}
         others = {name: frame.get_column(name).alias("") for name in frame.columns if name not in self.columns}
         beside = self.shown()(rows, with_files(others, 0, len(frame), self.ends))
-        found: dict[str, list[AsidesOf]] = {}
+        found: dict[Any, list[AsidesOf]] = {}
         for one, own in zip(asked, shapes, strict=True):
-            head = Facet(rows[one.column], beside(one.column), 0)
+            head = Facet(Hidden.of(one.column).values(rows), beside(one.column), 0)
             made = [self._of(one.column, *given, head) for given in zip(one.searches, own, strict=True)]
             told = [aside for aside in made if aside is not None]
             if len(told) == len(made):
                 found[one.column] = told
         return found
 
-    def _of(self, column: str, search: Sampling, shapes: Sequence[Sequence[Shape]], head: Facet) -> AsidesOf | None:
+    def _of(self, column: Any, search: Sampling, shapes: Sequence[Sequence[Shape]], head: Facet) -> AsidesOf | None:
         """What is told for one who searches; ``None`` where it must see all rows of all columns."""
         rows = [sum(size for size, _ in own) for own in shapes]
         facets = self._first_rows(column, search, shapes, rows, head)
@@ -140,7 +141,7 @@ class LooksBeside:
         return AsidesOf(facets=search.facets, asides=told)
 
     def _first_rows(
-        self, column: str, search: Sampling, shapes: Sequence[Sequence[Shape]], rows: Sequence[int], head: Facet
+        self, column: Any, search: Sampling, shapes: Sequence[Sequence[Shape]], rows: Sequence[int], head: Facet
     ) -> list[Facet]:
         """What searches see of the first block, or of the first rows of all where they see too few of it."""
         asides = AsidesOf(facets=search.facets, asides=())
@@ -172,10 +173,16 @@ class LooksBeside:
 
     def _shapes(self, asked: Sequence[BesideColumn]) -> list[list[list[list[Shape]]]]:
         """The shapes of all blocks, for each column, all who search beside it, and each of their searches."""
-        facets = [(one.column, search.facets) for one in asked for search in one.searches if search.facets is not None]
+        facets = [
+            (Hidden.of(one.column), search.facets)
+            for one in asked
+            for search in one.searches
+            if search.facets is not None
+        ]
         found: list[list[list[Shape]]] = []
         if facets:
-            work = Shaping(columns={name: self.columns[name] for name, _ in facets}, facets=facets)
+            columns = {name: self.columns[name] for hidden, _ in facets for name in hidden.names}
+            work = Shaping(columns=columns, facets=facets)
             blocks = [block for span in self.ask(shapes_in_span, work, self.long_spans) for block in span]
             for place in range(len(facets)):
                 found.append([list(own) for own in zip(*(block[place] for block in blocks), strict=True)])

@@ -30,6 +30,7 @@ from statveil.tables.series import ColumnType
 from statveil.tables.source import Progress, Rows
 from statveil.tables.spark.asides import LooksBeside, each_search, take_told
 from statveil.tables.spark.footers import Footer
+from statveil.tables.spark.hidden import Hidden
 from statveil.tables.spark.labels import GroupsThere, labels_in_span
 from statveil.tables.spark.spans import ParquetSpan, Span, cut_spans, first_rows, whole_files
 from statveil.tables.spark.workers import (
@@ -153,18 +154,21 @@ class SparkParquet(WatchedFile):
 
         return hash_file(path, each)
 
-    def look(self, column: str, look: Look, copies: Copies | None, *, progress: Progress | None = None) -> bool:
+    def look(
+        self, column: str | tuple[str, ...], look: Look, copies: Copies | None, *, progress: Progress | None = None
+    ) -> bool:
         if copies is not None or not looks_later(self):  # the others are looked at while they are written
             return False
-        first = next(ParquetSpan(first_rows(self._footers, BLOCK)).blocks(column, labels=look.labels))
-        finite = total = self.rows or 0
+        hidden = Hidden.of(column, look.labels)
+        first = next(hidden.blocks(ParquetSpan(first_rows(self._footers, BLOCK))))
+        finite = total = hidden.each * (self.rows or 0)
         for _ in range(2):
             if not look.begin(first, finite, total):
                 break
-            seen = self._looked(column, look)
+            seen = self._looked(hidden, look)
             if look.settle():
-                self._seen[column] = _put_together(seen)
-                look.lies_in(_WorkerPlaces(self, column, look.labels))
+                self._seen |= _put_together(hidden, seen)
+                look.lies_in(_WorkerPlaces(self, hidden))
                 if progress:
                     progress(self.rows or 0)
                 return True
@@ -232,16 +236,16 @@ class SparkParquet(WatchedFile):
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _looked(self, column: str, look: Look) -> list[SpanSeen]:
-        work = Looking(look=look.part(), column=column)
+    def _looked(self, hidden: Hidden, look: Look) -> list[SpanSeen]:
+        work = Looking(look=look.part(), hidden=hidden)
         seen = self._ask(look_at_span, work, self._long_spans())
         for one in seen:
             look.join(one.glimpse)
         return seen
 
-    def by_parts(self, column: str, labels: Labels, do: Callable[[Part], Found]) -> list[Found]:
+    def by_parts(self, hidden: Hidden, do: Callable[[Part], Found]) -> list[Found]:
         """What workers make of each part of a column, with a function that is handed to them."""
-        work = OnePart(column=column, labels=labels, do=do)
+        work = OnePart(hidden=hidden, do=do)
         return self._ask(do_in_span, work, self._long_spans())
 
     def each(self, do: Callable[[Item], Found], items: Sequence[Item]) -> list[Found]:
@@ -315,7 +319,7 @@ class SparkParquet(WatchedFile):
 
     def _asides(
         self, columns: Mapping[str, Labels], asked: Sequence[BesideColumn], shown: ShownBeside
-    ) -> dict[str, list[AsidesOf]]:
+    ) -> dict[Any, list[AsidesOf]]:
         """What the workers are to tell of the others, for each column of which parts can tell all that is asked."""
         beside = LooksBeside(
             ask=self._ask,
@@ -327,7 +331,7 @@ class SparkParquet(WatchedFile):
             ends=self._ends,
             plain=self._shapes,
         )
-        return beside.asides([one for one in asked if one.column in self._seen])
+        return beside.asides([one for one in asked if all(name in self._seen for name in Hidden.of(one.column).names)])
 
     def _shapes(self, column: str) -> list[Shape]:
         """What is known of each block of a column that was looked at."""
@@ -344,8 +348,8 @@ class SparkParquet(WatchedFile):
 class _WorkerPlaces:
     """Where the blocks of one column are: in spans of files, which workers read."""
 
-    def __init__(self, table: SparkParquet, column: str, labels: Labels) -> None:
-        self._table, self._column, self._labels = table, column, labels
+    def __init__(self, table: SparkParquet, hidden: Hidden) -> None:
+        self._table, self._hidden = table, hidden
 
     @property
     def folder(self) -> Path:
@@ -353,15 +357,17 @@ class _WorkerPlaces:
 
     @property
     def rows(self) -> int:
-        return self._table.rows or 0
+        return self._hidden.each * (self._table.rows or 0)
 
     def by_parts(self, do: Callable[[Part], Found]) -> list[Found]:
-        return self._table.by_parts(self._column, self._labels, do)
+        return self._table.by_parts(self._hidden, do)
 
     def each(self, do: Callable[[Item], Found], items: Sequence[Item]) -> list[Found]:
         return self._table.each(do, items)
 
 
-def _put_together(seen: Sequence[SpanSeen]) -> _Column:
+def _put_together(hidden: Hidden, seen: Sequence[SpanSeen]) -> dict[str, _Column]:
+    """What was told of each column; blocks of two come by turns."""
     sums = np.array([one for part in seen for one in part.sums], dtype=np.uint32)
-    return _Column(sums=sums, finite={index: one for part in seen for index, one in part.finite.items()})
+    finite = {index: one for part in seen for index, one in part.finite.items()}
+    return {name: _Column(sums=sums[place :: hidden.each], finite=finite) for place, name in enumerate(hidden.names)}

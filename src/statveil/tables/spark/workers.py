@@ -26,6 +26,7 @@ from statveil.tables.hashing import hash_file
 from statveil.tables.looking import Look, ShownBeside
 from statveil.tables.source import Rows
 from statveil.tables.spark.failures import quiet, spark_works
+from statveil.tables.spark.hidden import Hidden
 from statveil.tables.spark.layout import unsteady
 from statveil.tables.spark.shipping import packed, unpacked
 from statveil.tables.spark.spans import ParquetSpan, Span
@@ -98,7 +99,7 @@ class Looking:
     """What a column is looked at by. Private."""
 
     look: Look
-    column: str
+    hidden: Hidden
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -109,17 +110,17 @@ class SpanSeen:
     sums: list[int]
     """A checksum of each block."""
     finite: dict[int, NDArray[np.uint16]]
-    """Of blocks with rows that have no value, by their number: see :func:`finite_in_pieces`."""
+    """Of blocks of one column with rows that have no value, by their number: see :func:`finite_in_pieces`."""
 
 
 def look_at_span(work: Looking, span: Span) -> SpanSeen:
     """Look at the column in all blocks of a span."""
-    look, row, room = work.look.part(), span.first, np.empty(BLOCK)
+    look, row, room = work.look.part(), work.hidden.each * span.first, np.empty(BLOCK)
     sums, finite = [], {}
-    for values in ParquetSpan(span).blocks(work.column, labels=look.labels):
+    for values in work.hidden.blocks(ParquetSpan(span)):
         look.add(values, row, room)
         sums.append(_sum(values))
-        if not np.isfinite(values).all():
+        if work.hidden.each == 1 and not np.isfinite(values).all():
             finite[row // BLOCK] = finite_in_pieces(values)
         row += len(values)
     return SpanSeen(glimpse=look.seen(), sums=sums, finite=finite)
@@ -133,15 +134,14 @@ def _sum(values: Array, before: int = 0) -> int:
 class OnePart:
     """What is made of a column in each span. Private."""
 
-    column: str
-    labels: Labels
+    hidden: Hidden
     do: Callable[[Part], Any]
 
 
 def do_in_span(work: OnePart, span: Span) -> Any:
     """What a function makes of the column in a span."""
     table = ParquetSpan(span)
-    return work.do(enumerate(table.blocks(work.column, labels=work.labels), table.first_block))
+    return work.do(enumerate(work.hidden.blocks(table), work.hidden.each * table.first_block))
 
 
 def do_item(work: Callable[[Task], Told], item: Task) -> Told:
@@ -154,8 +154,8 @@ def do_item(work: Callable[[Task], Told], item: Task) -> Told:
 class Aside:
     """What is told of the other columns while they are written, for whoever looks whether they tell the hidden one."""
 
-    column: str
-    """The hidden one."""
+    column: Any
+    """The hidden one, or two that are looked at as one."""
     chosen: Gathering
     """Which rows are told."""
     few: Sequence[str]
@@ -261,14 +261,14 @@ class Shaping:
     """Of which facets of which columns shapes are told. Private."""
 
     columns: Mapping[str, Labels]
-    facets: Sequence[tuple[str, Facets]]
+    facets: Sequence[tuple[Hidden, Facets]]
 
 
 def shapes_in_span(work: Shaping, span: Span) -> list[list[list[Shape]]]:
     """Of each block, for all facets of each column, how many rows have a value: what a sample is chosen by."""
     row, found = span.first, []
     for rows in ParquetSpan(span).together(work.columns):
-        found.append([[_shape(one) for one in facets(rows[name], {}, row)] for name, facets in work.facets])
+        found.append([[_shape(one) for one in facets(of.values(rows), {}, row)] for of, facets in work.facets])
         row += BLOCK
     return found
 
@@ -312,8 +312,8 @@ class LookingBeside:
     asides: Sequence[Sequence[AsidesOf]]
     watchers: Sequence[Sequence[Parted]]
     """Of each column that others are looked at beside."""
-    names: Sequence[str]
-    """Of these columns."""
+    names: Sequence[Any]
+    """Of these columns, each by itself or two that are looked at as one."""
     folder: str | None
     """Where is written what they have seen; ``None`` where nobody watches."""
     ends: NDArray[np.int64]
@@ -338,21 +338,23 @@ def all_others() -> Callable[[Mapping[Any, Array], Mapping[str, pl.Series]], Cal
 def look_beside_span(work: LookingBeside, span: Span) -> SpanSeenBeside:
     """Show the other columns of a span to all who look at them."""
     asked = [[aside for one in own for aside in one.asides] for own in work.asides]
+    hidden = [Hidden.of(name) for name in work.names]
     told = [[ToldBeside() for _ in own] for own in asked]
     few = [[{name: Few() for name in (() if one is None else one.few)} for one in own] for own in asked]
     watchers = [[one.part(span.first) for one in own] for own in work.watchers]
     row, shown = span.first, work.others()
     for rows, others in ParquetSpan(span).beside(work.columns):
-        beside = shown(rows, with_files(_unnamed(others), row, len(rows[work.names[0]]), work.ends))
+        size = len(rows[hidden[0].names[0]])
+        beside = shown(rows, with_files(_unnamed(others), row, size, work.ends))
         for place, name in enumerate(work.names):
-            values, seen = rows[name], beside(name)
+            values, seen = hidden[place].values(rows), beside(name)
             facets = (facet for one in work.asides[place] for facet in one.seen(values, seen, row))
             for aside, facet, own_told, counted in zip(asked[place], facets, told[place], few[place], strict=True):
                 if aside is not None:
                     _tell(aside, own_told, counted, *facet)
             for one in watchers[place] if seen else ():
                 one.add(values, seen)
-        row += len(rows[work.names[0]])
+        row += size
     for place, own in enumerate(few):
         for own_told, counted in zip(told[place], own, strict=True):
             own_told.filled = {name: one.filled for name, one in counted.items()}
