@@ -8,8 +8,11 @@ does one that tells what both make together, as the rank of their sum: after the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
+from functools import partial
+from typing import Self
 
 import numpy as np
 import polars as pl
@@ -20,9 +23,11 @@ from statveil.tables.blocks import Array
 from statveil.tables.groups import GroupRows
 from statveil.tables.structure.alongside import opaque
 from statveil.tables.structure.bound_search import natural_bounds
+from statveil.tables.structure.facets import Facet, Parted, Sampled
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import keys_of, order_of, rises
 from statveil.tables.structure.relation import Keys
+from statveil.tables.structure.sampler import Sampler
 from statveil.tables.structure.telling import Copies
 from statveil.tables.verification import Verifier, bound_findings
 from statveil.tables.within_groups import GroupVerifier
@@ -54,6 +59,17 @@ class PairVerifier(GroupVerifier):
         apart = between(self._first, values, stretched=self.plan.release_mode.stretches)
         self._between.watch(apart, (start - len(values)) // 2)
         self._first = None
+
+    def part(self) -> Self:
+        fresh = super().part()
+        fresh._between = self._between.part()
+        return fresh
+
+    def _samplers(self) -> list[Sampler]:
+        return [*super()._samplers(), self._between.sampler]
+
+    def _most(self, rows: int) -> list[int]:
+        return [*super()._most(rows), rows // 2]
 
     def numbers(self) -> tuple[float, ...]:
         return (*super().numbers(), *self._between.numbers())
@@ -97,6 +113,7 @@ class PairCopies(Copies):
     ) -> None:
         super().__init__(values_show=values_show)
         self._both, self._stretched, self._shuffled = names, stretched, shuffled
+        self.facets = partial(_beside_each_other, names, stretched)
         # of sums nothing is kept but what orders the rows: their digits change
         self._parts = [
             *(Copies(values_show=values_show) for _ in range(3)),
@@ -104,18 +121,23 @@ class PairCopies(Copies):
         ]
         self._ordered = _OrderedByBoth()
 
+    @property
+    def searches(self) -> Sequence[Sampled] | None:
+        # shuffled anew in every piece that comes, so these must be the same
+        return None if self._shuffled else self._parts
+
+    @property
+    def watchers(self) -> Sequence[Parted]:
+        return (self._ordered,)
+
     def add(self, values: Array, others: Mapping[str, pl.Series]) -> bool:
         if self._shuffled and not any(rises(order_of(column)) for column in others.values()):
             # sorted by both, each is told by the other and by the rows around, which nobody finds again
             order = np.random.default_rng(0).permutation(len(values))
             values, others = values[order], {name: column[order] for name, column in others.items()}
-        one, two = (np.ascontiguousarray(values[:, place]) for place in range(2))
-        beside = ({**others, self._name(1, others): _series(two)}, {**others, self._name(0, others): _series(one)})
-        apart = between(one, two, stretched=self._stretched)
-        made = (one, two, apart, one + two, *((one - two,) if self._stretched else ()))
-        fed = zip(self._parts, made, (*beside, *[others] * (len(made) - 2)), strict=True)
-        wanted = [part.add(own, columns) for part, own, columns in fed]  # each sees all rows
-        self._ordered.add(one, two, others)
+        seen = _beside_each_other(self._both, self._stretched, values, others, 0)
+        wanted = [part.add(one.values, one.others) for part, one in zip(self._parts, seen, strict=True)]  # all rows
+        self._ordered.add(values, others)
         return all(wanted)
 
     def found(self, statistics: Collection[float] = ()) -> list[Finding]:
@@ -136,12 +158,25 @@ class PairCopies(Copies):
             said.append(Finding(name="copies", values=(), flag="", says=says))
         return said
 
-    def _name(self, place: int, others: Mapping[str, pl.Series]) -> str:
-        """What the one of the two is called among others, of which a column named by a number may have that text."""
-        name = self._both[place]
-        while name in others:
-            name += "'"
-        return name
+
+def _beside_each_other(
+    names: tuple[str, str], stretched: bool, values: Array, others: Mapping[str, pl.Series], start: int
+) -> list[Facet]:
+    """Each of the two with the other one among the others, then what both make."""
+    one, two = (np.ascontiguousarray(values[:, place]) for place in range(2))
+    made = (between(one, two, stretched=stretched), one + two, *((one - two,) if stretched else ()))
+    return [
+        Facet(one, {**others, _free(names[1], others): _series(two)}, start),
+        Facet(two, {**others, _free(names[0], others): _series(one)}, start),
+        *(Facet(own, others, start) for own in made),
+    ]
+
+
+def _free(name: str, others: Mapping[str, pl.Series]) -> str:
+    """What one of the two is called among others, of which a column named by a number may have that text."""
+    while name in others:
+        name += "'"
+    return name
 
 
 def _between_words(stretched: bool) -> str:
@@ -159,9 +194,22 @@ class _OrderedByBoth:
         self._rows: list[tuple[Array, Array, dict[str, tuple[Array, Keys]]]] = []
         self._held = 0
 
-    def add(self, one: Array, two: Array, others: Mapping[str, pl.Series]) -> None:
+    def part(self, start: int) -> Self:
+        """One for the rows from ``start`` on; it will :meth:`join` that of the rows before."""
+        fresh = copy(self)
+        fresh._rows, fresh._held = [], start
+        return fresh
+
+    def join(self, other: Self) -> None:
+        """Take in the rows that follow."""
+        self._rows += other._rows
+        self._held = other._held
+
+    def add(self, values: Array, others: Mapping[str, pl.Series]) -> None:
+        """Take in the next rows."""
         if self._held >= _ORDERED_ROWS:
             return
+        one, two = (np.ascontiguousarray(values[:, place]) for place in range(2))
         some = slice(0, _ORDERED_ROWS - self._held)
         plain = [name for name, column in others.items() if not opaque(column.dtype)][:_ORDERED_COLUMNS]
         columns = {name: others[name][some] for name in plain}

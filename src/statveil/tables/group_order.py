@@ -9,8 +9,10 @@ what counts is the order of each part's own ranks along the table, and along the
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from copy import copy
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -21,8 +23,10 @@ from statveil.tables.between_columns import between
 from statveil.tables.blocks import Array
 from statveil.tables.groups import GroupRows
 from statveil.tables.structure.alongside import SIZES, Alongside, Gathering
+from statveil.tables.structure.cell_search import Cells
 from statveil.tables.structure.distinct import distinct
 from statveil.tables.structure.exchangeable import ordered
+from statveil.tables.structure.facets import Facet, Facets, Parted, Sampled
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import rises
 from statveil.tables.structure.order_search import ORDER_LEVEL, told_in_table
@@ -43,22 +47,43 @@ _HELD = 2**20  # rows that are looked at for pairs
 _BLOCKS, _TRIED = 64, 2000  # columns that make blocks; pairs of one of these with a column that may order it
 
 Whole = NDArray[np.int64]
+_Beside = tuple[Array, NDArray[Any]]
 
 
 class GroupOrder:
     """Watches the column, its groups and all other columns; rows of neither group are a part of their own."""
 
     def __init__(self, groups: GroupRows) -> None:
-        self._groups, self._done, self._rows, self._first = groups, 0, Gathering(), _First()
+        self.facets: Facets | None = partial(_beside_groups, groups)
+        self._done, self._rows, self._first = 0, Gathering(), _First(partial(_in_groups, groups))
 
     def add(self, values: Array, others: Mapping[str, pl.Series]) -> bool:
         """Take in the next rows; whether more of them are wanted."""
-        one, two = self._groups.rows(self._done, len(values))
+        assert self.facets is not None
+        for facet in self.facets(values, others, self._done):
+            self._rows.add(facet.values, facet.others)
+        self._first.add(values, others)
         self._done += len(values)
-        part = one.astype(np.int8) + 2 * two.astype(np.int8)
-        self._rows.add(values, {**others, _ADDED: pl.Series(part)})
-        self._first.add(values, part)
         return True
+
+    # --- by a sample of rows that lie elsewhere -----------------------------------------------------
+    @property
+    def searches(self) -> Sequence[Sampled] | None:
+        """This one alone, beside :attr:`watchers`."""
+        return (self,)
+
+    @property
+    def watchers(self) -> Sequence[Parted]:
+        """Who sees the first rows."""
+        return (self._first,)
+
+    def must_see(self, values: Array, others: Mapping[str, pl.Series], *, whole: bool = False) -> list[str] | None:
+        """No column must be seen in all rows."""
+        return []
+
+    def take(self, rows: Gathering, others: Collection[str], cells: Cells) -> None:
+        """Take in all rows that were kept."""
+        self._rows = rows
 
     def found(self, *, shuffled: bool) -> list[Finding]:
         """``order`` where rows must be shuffled, ``copies`` where another column puts them in order."""
@@ -122,14 +147,8 @@ class ColumnOrder(GroupOrder):
     """
 
     def __init__(self, *, stretched: bool) -> None:
-        self._stretched, self._rows, self._first = stretched, Gathering(), _First()
-
-    def add(self, values: Array, others: Mapping[str, pl.Series]) -> bool:
-        one, two = (np.ascontiguousarray(values[:, place]) for place in range(2))
-        self._first.add(one, two)
-        known = np.where(np.isfinite(two), one, np.nan)
-        self._rows.add(known, {**others, _ADDED: pl.Series(two)})
-        return True
+        self.facets = _beside_the_other
+        self._stretched, self._done, self._rows, self._first = stretched, 0, Gathering(), _First(_both)
 
     def _parts(self) -> tuple[Array, Array]:
         return self._first.rows()
@@ -162,15 +181,29 @@ class ColumnOrder(GroupOrder):
 class _First:
     """The first rows of a table, all of them and side by side, up to a million."""
 
-    def __init__(self) -> None:
-        self._parts: list[tuple[Array, NDArray[np.generic]]] = []
+    def __init__(self, beside: Callable[[Array, int], _Beside]) -> None:
+        """``beside`` gives of some rows, by the number of the first of them, the values and what stands beside them."""
+        self._beside = beside
+        self._parts: list[_Beside] = []
         self._held = 0
 
-    def add(self, values: Array, beside: NDArray[np.generic]) -> None:
+    def add(self, values: Array, others: Mapping[str, pl.Series]) -> None:
         kept = max(_HELD - self._held, 0)
         if kept:
-            self._parts.append((values[:kept].copy(), beside[:kept].copy()))
-            self._held += len(self._parts[-1][0])
+            own, beside = self._beside(values[:kept], self._held)
+            self._parts.append((own.copy(), beside.copy()))
+            self._held += len(own)
+
+    def part(self, start: int) -> Self:
+        """One for the rows from ``start`` on; it will :meth:`join` that of the rows before."""
+        fresh = copy(self)
+        fresh._parts, fresh._held = [], start
+        return fresh
+
+    def join(self, other: Self) -> None:
+        """Take in the rows that follow."""
+        self._parts += other._parts
+        self._held = other._held
 
     def rows(self) -> tuple[Array, NDArray[Any]]:
         """The values, and what stands beside them."""
@@ -178,6 +211,27 @@ class _First:
             return np.zeros(0), np.zeros(0)
         values, beside = zip(*self._parts, strict=True)
         return np.concatenate(values), np.concatenate(beside)
+
+
+def _in_groups(groups: GroupRows, values: Array, start: int) -> _Beside:
+    """The rows with the number of their group, 0 for neither."""
+    one, two = groups.rows(start, len(values))
+    return values, one.astype(np.int8) + 2 * two.astype(np.int8)
+
+
+def _beside_groups(groups: GroupRows, values: Array, others: Mapping[str, pl.Series], start: int) -> list[Facet]:
+    return [Facet(values, {**others, _ADDED: pl.Series(_in_groups(groups, values, start)[1])}, start)]
+
+
+def _both(values: Array, start: int) -> _Beside:
+    """The values of both columns."""
+    return np.ascontiguousarray(values[:, 0]), np.ascontiguousarray(values[:, 1])
+
+
+def _beside_the_other(values: Array, others: Mapping[str, pl.Series], start: int) -> list[Facet]:
+    """The first column where both have a value, with the second among the others."""
+    one, two = _both(values, start)
+    return [Facet(np.where(np.isfinite(two), one, np.nan), {**others, _ADDED: pl.Series(two)}, start)]
 
 
 _MOVED = "both move apart, and the move that puts them in order again is what the release must hide"

@@ -35,6 +35,11 @@ class LinkedGroups(Together):
         self.rows.add({VALUE: pl.Series(values), _OTHER: pl.Series(part), **others})
         return True
 
+    def part(self, start: int) -> LinkedGroups:
+        fresh = LinkedGroups(self._groups)
+        fresh.rows, fresh._done = self.rows.part(start), start
+        return fresh
+
     def found(self) -> list[Finding]:
         """``groups`` where rows of one part belong to rows of another one, and go along with them."""
         values, columns = self.sample()
@@ -49,6 +54,11 @@ class LinkedColumns(Together):
         one, two = (pl.Series(np.ascontiguousarray(values[:, place])) for place in range(2))
         self.rows.add({VALUE: one, _OTHER: two, **others})
         return True
+
+    def part(self, start: int) -> LinkedColumns:
+        fresh = LinkedColumns()
+        fresh.rows = self.rows.part(start)
+        return fresh
 
     def found(self) -> list[Finding]:
         """``groups`` where the one value of a row is told by the other value of rows that belong to it."""

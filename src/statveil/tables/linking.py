@@ -84,7 +84,7 @@ def check_linked(
     if elsewhere is not None and elsewhere.table.makes_maps and elsewhere.look(look, None):
         if look.rows and max(map(abs, look.ends)) > _LARGEST:
             raise _too_large(column)
-        if copies is not None and not elsewhere.look_beside(None, copies, ()):
+        if copies is not None and not elsewhere.look_beside(None, [copies], ()):
             for values, others in unnamed(reader.beside(None)):
                 copies.add(values, others)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -13,28 +13,15 @@ from numpy.typing import NDArray
 
 from statveil.tables.blocks import BLOCK, Array, Blocks, Places, Spread
 from statveil.tables.changes import Labels
+from statveil.tables.groups import GroupRows
 from statveil.tables.maps.sampling import Counts
-from statveil.tables.measure import Measured, Sums
+from statveil.tables.measure import GroupSums, Measured, Sums
 from statveil.tables.quantile import Tally
+from statveil.tables.structure.facets import Parted, Sampling
 from statveil.tables.structure.order_search import Order
-from statveil.tables.structure.sampler import thinning
-from statveil.tables.structure.telling import Copies
 from statveil.tables.verification import Verifier, Watched
 
-__all__ = ["BesideColumn", "CategoryLook", "Glimpse", "Look", "NumberLook", "Parted", "ShownBeside"]
-
-
-class Parted(Protocol):
-    """Who looks at rows with all other columns, also in parts that follow each other."""
-
-    def part(self, start: int) -> Self:
-        """One for the rows from ``start`` on."""
-
-    def add(self, values: Any, others: Mapping[str, pl.Series]) -> object:
-        """Take in the next rows of a column, or of several, and of all others."""
-
-    def join(self, other: Self) -> None:
-        """Take in what was seen of the rows that follow."""
+__all__ = ["BesideColumn", "CategoryLook", "Glimpse", "Look", "NumberLook", "ShownBeside"]
 
 
 ShownBeside = Callable[[], Callable[[Mapping[Any, Array], Mapping[str, pl.Series]], Callable[[Any], Any]]]
@@ -46,7 +33,7 @@ class BesideColumn:
     """Who looks at all other columns beside one."""
 
     column: Any
-    copies: Copies | None
+    searches: Sequence[Sampling]
     watchers: Sequence[Parted]
 
 
@@ -126,6 +113,8 @@ class Glimpse:
     digits: tuple[NDArray[np.int64], NDArray[np.int64]] | None
     """How often leading digits were met, where quantiles are asked for."""
     order: Order | None
+    groups: Any
+    """What was added up of the two groups."""
 
 
 class NumberLook(Look):
@@ -137,23 +126,26 @@ class NumberLook(Look):
         counted: float | None,
         levels: Sequence[float] = (),
         order: Order | None = None,
+        groups: GroupRows | None = None,
     ) -> None:
         super().__init__()
         self._verifier, self._counted, self.levels, self.order = verifier, counted, levels, order
-        self._sums, self._tally = Sums(counted=counted), Tally()
+        self._groups = groups
+        self._sums, self._tally, self._parts = Sums(counted=counted), Tally(), GroupSums(groups)
 
     def begin(self, first: Array, rows: int, total: int) -> bool:
         super().begin(first, rows, total)
-        self._sums, self._tally = Sums(counted=self._counted), Tally()
-        return self._verifier.begin(first, thinning(rows))
+        self._sums, self._tally, self._parts = Sums(counted=self._counted), Tally(), GroupSums(self._groups)
+        return self._verifier.begin(first, rows)
 
     def part(self) -> NumberLook:
         order = None if self.order is None else self.order.part()
-        return NumberLook(self._verifier.part(), self._counted, self.levels, order)
+        return NumberLook(self._verifier.part(), self._counted, self.levels, order, self._groups)
 
     def add(self, block: Array, start: int, room: Array | None = None) -> None:
         self._verifier.watch(block, start)
         self._see_order(block, start)
+        self._parts.add(block, start)
         values = self._sums.add(block, np.empty(BLOCK) if room is None else room)
         if self.levels and len(values):
             self._tally.add(values)
@@ -164,22 +156,24 @@ class NumberLook(Look):
             watched=self._verifier.seen(),
             digits=self._tally.told() if self.levels else None,
             order=self.order,
+            groups=self._parts.seen(),
         )
 
     def join(self, part: Glimpse) -> None:
         self._sums.join(part.sums)
         self._verifier.join(part.watched)
+        self._parts.join(part.groups)
         if part.digits is not None:
             self._tally.take(part.digits)
         if self.order is not None and part.order is not None:
             self.order.join(part.order)
 
     def settle(self) -> bool:
-        return self._verifier.sampler.settle()
+        return self._verifier.settle()
 
     def give_up(self) -> None:
         super().give_up()
-        self._verifier.sampler.thin(0)
+        self._verifier.give_up()
 
     @property
     def rows(self) -> int:
@@ -192,7 +186,8 @@ class NumberLook(Look):
 
     def measured(self, blocks: Blocks) -> Measured:
         """The statistics of the column, which can be read again."""
-        return self._sums.measured(blocks, tallies=dict.fromkeys(self.levels, self._tally))
+        tallies = dict.fromkeys(self.levels, self._tally)
+        return self._sums.measured(blocks, tallies=tallies, parts=self._parts.measured)
 
 
 class CategoryLook(Look):

@@ -17,7 +17,7 @@ from statveil.tables.blocks import BLOCK, Array, Blocks, Part, Spread, by_parts,
 from statveil.tables.groups import GroupRows
 from statveil.tables.quantile import Tally, linear_quantile
 
-__all__ = ["Measured", "Sums", "measure"]
+__all__ = ["GroupSums", "Measured", "Sums", "measure"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ def measure(
         return _measured_there(blocks, levels, counted)
     sums, start, room = Sums(counted=counted), 0, np.empty(BLOCK)
     tallies = {alpha: Tally() for alpha in levels}
-    parts = _Parts(groups)
+    parts = GroupSums(groups)
     for block in blocks():
         watch(block, start)
         parts.add(block, start)
@@ -183,7 +183,7 @@ class Sums:
         )
 
 
-class _Parts:
+class GroupSums:
     """Rows and sums of the two groups, where there are some."""
 
     def __init__(self, groups: GroupRows | None) -> None:
@@ -192,6 +192,7 @@ class _Parts:
         self._sums: tuple[list[float], list[float]] = ([], [])
 
     def add(self, block: Array, start: int) -> None:
+        """Take in the block that begins with row ``start``."""
         if self._groups is None:
             return
         finite = np.isfinite(block)
@@ -200,7 +201,18 @@ class _Parts:
             self._rows[place] += len(values)
             self._sums[place].append(float(values.sum()))
 
+    def seen(self) -> tuple[list[int], tuple[list[float], list[float]]]:
+        """What was added up so far, for another one to :meth:`join`."""
+        return self._rows, self._sums
+
+    def join(self, seen: tuple[list[int], tuple[list[float], list[float]]]) -> None:
+        """Take in what was added up of other blocks."""
+        for place, (rows, sums) in enumerate(zip(*seen, strict=True)):
+            self._rows[place] += rows
+            self._sums[place].extend(sums)
+
     def measured(self) -> TwoGroups | None:
+        """Rows and means of both."""
         if self._groups is None:
             return None
         if not all(self._rows):

@@ -14,7 +14,7 @@ from statveil.tables.blocks import Array
 from statveil.tables.card import make_card
 from statveil.tables.changes import Changes, Labels, Replacement
 from statveil.tables.maps.grouped import Grouped
-from statveil.tables.preparing import prepare
+from statveil.tables.preparing import Elsewhere, prepare
 from statveil.tables.record import Lent, hash_column, lent_by, make_record
 from statveil.tables.source import Progress, Source
 from statveil.tables.stacked import Stacked, both_columns
@@ -90,6 +90,7 @@ class TwoColumns(Task):
             beside=beside,
             shuffled=self.shuffle,
             groups=one.halves,
+            elsewhere=Elsewhere(table=one, column=None, progress=progress),
         )
         assert isinstance(prepared.column_map, Grouped)
 

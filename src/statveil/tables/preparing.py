@@ -26,7 +26,7 @@ from statveil.tables.first_pass import FirstBeside, Watchers
 from statveil.tables.group_order import ColumnOrder, GroupOrder
 from statveil.tables.groups import GroupRows
 from statveil.tables.linked_parts import LinkedColumns, LinkedGroups
-from statveil.tables.looking import BesideColumn, CategoryLook, Look, NumberLook, Parted
+from statveil.tables.looking import BesideColumn, CategoryLook, Look, NumberLook
 from statveil.tables.looking_later import Later, Own, first_of_all
 from statveil.tables.maps.build import Job, build_map
 from statveil.tables.maps.column_map import ColumnMap
@@ -39,6 +39,7 @@ from statveil.tables.source import Progress, Source
 from statveil.tables.stacked import Halves, above_each_other
 from statveil.tables.structure.alongside import Seen
 from statveil.tables.structure.exchangeable import find_groups, find_made_order, find_order, parts_rows
+from statveil.tables.structure.facets import Parted, Sampling
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import Beside, Others
 from statveil.tables.structure.order_search import Order
@@ -87,9 +88,9 @@ class Elsewhere:
         """Whether the others are looked at beside the column in one pass for all columns, once these were measured."""
         return False
 
-    def look_beside(self, labels: Labels, copies: Copies | None, watchers: Sequence[Parted]) -> bool:
+    def look_beside(self, labels: Labels, searches: Sequence[Sampling], watchers: Sequence[Parted]) -> bool:
         """Have the others looked at beside the column, which was looked at; false where they must be read."""
-        asked = BesideColumn(column=self.column, copies=copies, watchers=watchers)
+        asked = BesideColumn(column=self.column, searches=searches, watchers=watchers)
         return self.table.look_beside({self.column: labels}, [asked])[0]
 
 
@@ -202,14 +203,16 @@ def prepare(
         unseen = not rows_drawn or beside is None or "groups" in accepted or not parts_rows(mode, order)
         told_by = None if unseen else _OtherColumns.of(plan, most=MOST_COLUMNS if looked else None, shuffled=shuffled)
         if there and elsewhere is not None:
-            watchers: list[Parted] = [] if told_by is None else [told_by.others, told_by.together]
-            if elsewhere.look_beside(labels, copies, watchers):
+            searches: list[Sampling] = [one for one in (copies, apart) if one is not None]
+            beside_them: list[Parted] = [] if told_by is None else [told_by.others, told_by.together]
+            alone = (*beside_them, *(one for one in (linked, singling) if one is not None))
+            if elsewhere.look_beside(labels, searches, (*alone, *(one for all in searches for one in all.watchers))):
                 told_by = None if told_by is None else replace(told_by, seen=True)
-                if told_by is not None and singling is not None:
-                    singling.add(*told_by.together.sample())
-            elif copies is not None:
+            else:
+                seen = Watchers(*watchers)
                 for values, others in pass_beside():
-                    copies.add(values, others)
+                    if not seen.add(values, others):
+                        break
         told = [] if copies is None else copies.found(statistics)
         told += [] if apart is None else apart.found(shuffled=shuffled)
         told += [] if linked is None else linked.found()
@@ -219,8 +222,8 @@ def prepare(
         return [*told, *in_order, *([] if told_by is None else told_by.found(plan, order, pass_beside))]
 
     # where rows are drawn they are gone through again, and it is worth it only where that is done there as well
-    afterwards = elsewhere is not None and (rows_drawn or elsewhere.others_afterwards)
-    in_parts = groups is None and elsewhere is not None and (not afterwards or elsewhere.table.makes_maps)
+    afterwards = elsewhere is not None and (rows_drawn or groups is not None or elsewhere.others_afterwards)
+    in_parts = elsewhere is not None and (not afterwards or elsewhere.table.makes_maps)
     there = False
 
     def looked_at(look: Look) -> bool:
@@ -254,7 +257,7 @@ def prepare(
                 order.add(values)
 
         counted = plan.problem.secret.counted(plan.problem.family)
-        look = NumberLook(verifier, counted, levels_of(plan.problem), order if rows_drawn else None)
+        look = NumberLook(verifier, counted, levels_of(plan.problem), order if rows_drawn else None, groups)
         measured = look.measured(blocks) if looked_at(look) else measured_for(plan.problem, blocks, watch, groups)
         verifier.check_declared(column)
         statistic = own_statistic(plan.problem, measured)

@@ -20,11 +20,11 @@ import polars as pl
 
 from statveil.tables.blocks import Array, in_blocks
 from statveil.tables.changes import Labels
-from statveil.tables.looking import BesideColumn, Parted
+from statveil.tables.looking import BesideColumn
 from statveil.tables.source import Progress, Rows, Source
 from statveil.tables.structure.alongside import Made, Seen, TableRows
+from statveil.tables.structure.facets import Parted, Sampling
 from statveil.tables.structure.group_search import Beside
-from statveil.tables.structure.telling import Copies
 
 __all__ = ["Along", "Look", "Reader", "Shared", "each_beside"]
 
@@ -90,9 +90,9 @@ class Reader:
         """A pass over the column with the others beside it."""
         return self._pass("beside", lambda: self._shared.alone_beside(self.name))
 
-    def look_beside(self, copies: Copies | None, watchers: Sequence[Parted]) -> bool:
+    def look_beside(self, searches: Sequence[Sampling], watchers: Sequence[Parted]) -> bool:
         """Have the others looked at beside the column where its rows lie, in a pass that all columns share."""
-        asked = _Asked(self.name, "there", BesideColumn(column=self.name, copies=copies, watchers=watchers))
+        asked = _Asked(self.name, "there", BesideColumn(column=self.name, searches=searches, watchers=watchers))
         self._shared.ask(self, asked)
         return bool(self._shared.wait_for(asked))
 

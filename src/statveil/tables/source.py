@@ -15,7 +15,9 @@ from statveil.tables.changes import Labels
 from statveil.tables.series import ColumnType
 
 if TYPE_CHECKING:  # both look at tables
-    from statveil.tables.looking import BesideColumn, Look, Parted, ShownBeside
+    from statveil.tables.groups import GroupRows, LabelColumn
+    from statveil.tables.looking import BesideColumn, Look, ShownBeside
+    from statveil.tables.structure.facets import Parted
     from statveil.tables.structure.telling import Copies
 
 __all__ = ["CATEGORIES", "Progress", "Rows", "Source", "open_source"]
@@ -122,12 +124,21 @@ class Source(ABC):
     def look(self, column: Any, look: Look, copies: Copies | None, *, progress: Progress | None = None) -> bool:
         """Have all blocks of a column looked at where they lie, and the others beside it if that is asked.
 
-        False where the table has no such place, or cannot say there what is asked: then nothing was looked at.
+        False where the table has no such place, or cannot say there what is asked: then nothing was looked at. A table
+        that makes maps there also looks at two columns, named together, as :class:`statveil.tables.stacked.Stacked`
+        makes one of them.
         """
         return False
 
-    makes_maps: ClassVar[bool] = False
+    makes_maps: bool = False
     """Whether maps can be made where the rows lie, too, so that none that are drawn by row need be read here."""
+
+    def groups_there(self, column: LabelColumn, seen: dict[str, None]) -> GroupRows | None:
+        """The rows of two groups where they lie, so that no label is kept here; ``None`` where they are read here.
+
+        ``seen`` takes in labels, as :meth:`LabelColumn.masks` gives them.
+        """
+        return None
 
     def look_beside(
         self, columns: Mapping[Any, Labels], asked: Sequence[BesideColumn], others: ShownBeside | None = None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,10 @@ from statveil.tables.groups import GroupRows, Masks
 from statveil.tables.series import ColumnType
 from statveil.tables.source import Progress, Rows, Source
 
+if TYPE_CHECKING:  # which looks at tables
+    from statveil.tables.looking import BesideColumn, Look, ShownBeside
+    from statveil.tables.structure.telling import Copies
+
 __all__ = ["Halves", "Stacked", "above_each_other", "both_columns", "stacked"]
 
 
@@ -27,13 +32,19 @@ class Halves(GroupRows):
     """What the columns are called."""
 
     def __init__(self, names: tuple[str, str]) -> None:
-        super().__init__(bits=(np.zeros(0, np.uint8), np.zeros(0, np.uint8)), size=0)
-        object.__setattr__(self, "names", names)
+        self.names = names
 
     def rows(self, start: int, size: int) -> Masks:
         # a block of the first column has whole blocks of both before it, one of the second never has
         first = np.full(size, start % (2 * BLOCK) == 0)
         return first, ~first
+
+    @property
+    def known(self) -> tuple[bool, bool]:
+        return True, True
+
+    def most(self, rows: int) -> tuple[int, int, int]:
+        return rows // 2, rows // 2, 0
 
 
 def above_each_other(pairs: Blocks) -> Blocks:
@@ -68,7 +79,7 @@ class Stacked(Source):
 
     def __init__(self, table: Source, both: tuple[Any, Any]) -> None:
         self.table, self.both = table, both
-        self.names, self.notes, self.rows = [None], [], None
+        self.names, self.notes, self.rows, self.makes_maps = [None], [], None, table.makes_maps
         self.halves = Halves((str(both[0]), str(both[1])))
         for name in both:
             table.check_numbers(name, why=" and the means of two columns are compared")
@@ -105,6 +116,16 @@ class Stacked(Source):
         """Rows with their two numbers, and the same rows of all other columns."""
         for rows, others in self.table.beside(dict.fromkeys(self.both), progress=progress):
             yield {None: self._paired(rows)}, others
+
+    def look(self, column: Any, look: Look, copies: Copies | None, *, progress: Progress | None = None) -> bool:
+        # a table that looks at two columns as one is one that makes maps as well
+        return self.makes_maps and self.table.look(self.both, look, copies, progress=progress)
+
+    def look_beside(
+        self, columns: Mapping[Any, Labels], asked: Sequence[BesideColumn], others: ShownBeside | None = None
+    ) -> list[bool]:
+        of_both = [replace(one, column=self.both) for one in asked]
+        return self.table.look_beside(dict.fromkeys(self.both), of_both, others)
 
     def _paired(self, rows: Rows) -> Array:
         return np.stack([rows[name] for name in self.both], axis=1)

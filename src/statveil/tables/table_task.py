@@ -26,7 +26,6 @@ from statveil.tables.linking import (
     rest_of,
 )
 from statveil.tables.looking import Look as ColumnLook
-from statveil.tables.looking import Parted
 from statveil.tables.panels import check_secrets, drawn_by_group, prepare_panel
 from statveil.tables.preparing import Elsewhere, Prepared, Read, ReadBeside, column_labels, new_seed, prepare
 from statveil.tables.record import Lent, hash_column, table_lent_by, table_record
@@ -34,6 +33,7 @@ from statveil.tables.series import ColumnType
 from statveil.tables.sharing import Look, Reader, Shared, each_beside
 from statveil.tables.source import Progress, Source
 from statveil.tables.structure.alongside import LEFT
+from statveil.tables.structure.facets import Parted, Sampling
 from statveil.tables.structure.telling import Copies
 from statveil.tables.table_card import make_table_card
 from statveil.tables.task import Ready, Task
@@ -353,8 +353,8 @@ class _WithOthers(Elsewhere):
     def others_afterwards(self) -> bool:
         return True
 
-    def look_beside(self, labels: Labels, copies: Copies | None, watchers: Sequence[Parted]) -> bool:
-        return self.reader.look_beside(copies, watchers)
+    def look_beside(self, labels: Labels, searches: Sequence[Sampling], watchers: Sequence[Parted]) -> bool:
+        return self.reader.look_beside(searches, watchers)
 
 
 def column_seed(seed: int, column: str) -> int:

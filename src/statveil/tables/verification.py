@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from copy import copy
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from statveil.tables.structure.findings import (
     find_structure,
     plain_number,
 )
+from statveil.tables.structure.sampler import thinning
 from statveil.tables.structure.sum_search import find_sums
 
 __all__ = [
@@ -114,6 +115,8 @@ class Watched(NamedTuple):
     broken: frozenset[str]
     off: frozenset[int]
     sampler: Sampler
+    inside: tuple[Sampler, ...] = ()
+    """Rows that are kept of all that is looked at by itself, as of groups."""
 
 
 class Verifier:
@@ -162,20 +165,20 @@ class Verifier:
         self.sampler.add(values, start)
 
     # --- in parts, each looked at elsewhere -----------------------------------------------------
-    def begin(self, first: Array, shift: int) -> bool:
+    def begin(self, first: Array, rows: int) -> bool:
         """Get ready for parts, from the column's first rows; false where these do not say what a part must know.
 
-        ``shift`` is how often the rows that are kept can be halved at once.
+        ``rows`` is the number of finite rows, as far as it is known.
         """
         finite, *_ = finite_rows(first)
         if self.known.step is not None:
             if not len(finite):
                 return False
             self._watch_step(finite, self.known.step)
-        self.sampler.thin(shift)
+        self.sampler.thin(thinning(rows))
         return True
 
-    def part(self) -> Verifier:
+    def part(self) -> Self:
         """One that watches other rows."""
         fresh = copy(self)
         fresh.sampler, fresh._off, fresh._broken = self.sampler.part(), set(self._off), set(self._broken)
@@ -190,6 +193,14 @@ class Verifier:
         self._broken |= part.broken
         self._off |= part.off
         self.sampler.join(part.sampler)
+
+    def settle(self) -> bool:
+        """Once all parts have joined; false where they must look again, as they have kept too few rows."""
+        return self.sampler.settle()
+
+    def give_up(self) -> None:
+        """Forget all parts."""
+        self.sampler.thin(0)
 
     def _watch_step(self, values: Array, step: float) -> None:
         """Whether the values lie on the step, as numbers of their type and as 32-bit ones, which they may have been."""

@@ -72,9 +72,10 @@ def content_checks(table: Source, plan: Plan, card: dict[str, Any], groups: Grou
     if isinstance(table, Stacked):
         groups = table.halves
     groups = read_groups(table, plan.problem, name) if groups is None else groups
-    look = NumberLook(verifier, plan.problem.secret.counted(plan.problem.family), levels_of(plan.problem))
+    counted = plan.problem.secret.counted(plan.problem.family)
+    look = NumberLook(verifier, counted, levels_of(plan.problem), groups=groups)
     column_blocks: Blocks = blocks
-    if groups is None and table.look(name, look, None):
+    if (groups is None or table.makes_maps) and table.look(name, look, None):
         column_blocks = look.spread(blocks)
         measured = look.measured(column_blocks)
     else:

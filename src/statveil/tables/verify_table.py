@@ -211,7 +211,7 @@ class _View(Source):
 
     def __init__(self, table: Source, reader: Reader, types: Mapping[str, ColumnType]) -> None:
         self._table, self._reader, self._types = table, reader, types
-        self.names, self.rows, self.notes = table.names, table.rows, []
+        self.names, self.rows, self.notes, self.makes_maps = table.names, table.rows, [], table.makes_maps
 
     def __str__(self) -> str:
         return str(self._table)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from typing import Self
 
 import numpy as np
 import polars as pl
@@ -16,10 +18,11 @@ import polars as pl
 from statveil.made_plan import Plan
 from statveil.tables.blocks import Array
 from statveil.tables.groups import GroupRows
+from statveil.tables.structure.facets import Facet, Sampled, some_rows
 from statveil.tables.structure.findings import Finding
-from statveil.tables.structure.sampler import Sampler
+from statveil.tables.structure.sampler import Sampler, thinning
 from statveil.tables.structure.telling import Copies
-from statveil.tables.verification import Verifier, name_filled, precision
+from statveil.tables.verification import Verifier, Watched, name_filled, precision
 
 __all__ = ["GroupCopies", "GroupVerifier"]
 
@@ -43,6 +46,42 @@ class GroupVerifier(Verifier):
         for part, rows in zip(self._parts, inside, strict=True):
             part.watch(np.where(rows, values, np.nan), start)
         self._others.add(np.where(inside[0] | inside[1], np.nan, values), start)
+
+    # --- in parts, each looked at elsewhere -----------------------------------------------------
+    def begin(self, first: Array, rows: int) -> bool:
+        about = [sampler.about for sampler in self._samplers()]  # as they looked before, and kept too few
+        for sampler, finite in zip(self._samplers(), about if any(about) else self._most(rows), strict=True):
+            sampler.thin(thinning(finite))
+        return super().begin(first, rows)
+
+    def part(self) -> Self:
+        fresh = super().part()
+        fresh._parts, fresh._others = [one.part() for one in self._parts], self._others.part()
+        return fresh
+
+    def seen(self) -> Watched:
+        return super().seen()._replace(inside=tuple(self._samplers()))
+
+    def join(self, part: Watched) -> None:
+        super().join(part)
+        for own, one in zip(self._samplers(), part.inside, strict=True):
+            own.join(one)
+
+    def settle(self) -> bool:
+        return all([super().settle(), *(one.settle() for one in self._samplers())])
+
+    def give_up(self) -> None:
+        super().give_up()
+        for one in self._samplers():
+            one.thin(0)
+
+    def _samplers(self) -> list[Sampler]:
+        """Of all that is looked at by itself."""
+        return [*(part.sampler for part in self._parts), self._others]
+
+    def _most(self, rows: int) -> list[int]:
+        """How many finite rows each of these has at most."""
+        return [*self._groups.most(rows)]
 
     def numbers(self) -> tuple[float, ...]:
         return (*super().numbers(), *(number for part in self._parts for number in part.numbers()))
@@ -104,6 +143,11 @@ class GroupCopies(Copies):
         super().__init__(values_show=values_show)
         self._groups, self._done = groups, 0
         self._parts = [Copies(values_show=values_show) for _ in range(2)]
+        self.facets = partial(_all_and_each, groups)
+
+    @property
+    def searches(self) -> Sequence[Sampled] | None:
+        return (self, *self._parts)
 
     def add(self, values: Array, others: Mapping[str, pl.Series]) -> bool:
         wanted = super().add(values, others)
@@ -118,3 +162,12 @@ class GroupCopies(Copies):
     def found(self, statistics: Collection[float] = ()) -> list[Finding]:
         told = super().found(statistics)
         return told or [*dict.fromkeys(found for part in self._parts for found in part.found(statistics))]
+
+
+def _all_and_each(groups: GroupRows, values: Array, others: Mapping[str, pl.Series], start: int) -> list[Facet]:
+    """All rows, and those of each group alone."""
+    inside, before = groups.rows(start, len(values)), groups.before(start)
+    return [
+        Facet(values, others, start),
+        *(Facet(values[rows], some_rows(others, rows), first) for rows, first in zip(inside, before, strict=True)),
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from statveil.tables.files.failures import cannot_read
 from statveil.tables.files.parquet_file import ParquetFile
 from statveil.tables.spark.footers import Footer, checksum
 
-__all__ = ["ParquetSpan", "Piece", "Span", "cut_spans", "first_rows"]
+__all__ = ["ParquetSpan", "Piece", "Span", "cut_spans", "first_rows", "span_of", "whole_files"]
 
 _LEAST_BYTES, _MOST_BYTES = 2**24, 2**27
 """Of a span: below the first a task takes longer to start than to work, beyond the second a lost one costs much."""
@@ -75,10 +75,14 @@ def _scan(path: Path) -> pl.LazyFrame:
     return pl.scan_parquet(path, glob=False, hive_partitioning=False)
 
 
+def whole_files(footers: Sequence[Footer]) -> list[Piece]:
+    """All rows of each file: what workers must know of a table to read any part of it."""
+    return [Piece(footer=(str(one.path.absolute()), one.size, one.mark), start=0, rows=one.rows) for one in footers]
+
+
 def first_rows(footers: Sequence[Footer], rows: int) -> Span:
     """The span of the first rows of the table."""
-    starts = _starts(footers)
-    return _span(footers, starts, 0, min(rows, starts[-1]))
+    return span_of(whole_files(footers), 0, min(rows, sum(footer.rows for footer in footers)))
 
 
 def cut_spans(footers: Sequence[Footer], cores: int, *, columns: int = 1) -> list[Span]:
@@ -89,30 +93,30 @@ def cut_spans(footers: Sequence[Footer], cores: int, *, columns: int = 1) -> lis
     Where they end depends on nothing but numbers of rows: files that were cut where row groups end would tell how
     large these were before the release.
     """
-    starts, total = _starts(footers), sum(footer.size for footer in footers) // columns
+    files = whole_files(footers)
+    starts, total = _starts(files), sum(footer.size for footer in footers) // columns
     wanted = min(max(total // (_EACH * max(cores, 1)), _LEAST_BYTES), _MOST_BYTES)
     blocks = max(1, round(wanted / max(total, 1) * starts[-1] / BLOCK))
     rows = BLOCK * (blocks - blocks % GROUP if blocks > GROUP else blocks)
-    return [
-        _span(footers, starts, start, min(start + rows, starts[-1])) for start in range(0, max(starts[-1], 1), rows)
-    ]
+    return [_span(files, starts, start, min(start + rows, starts[-1])) for start in range(0, max(starts[-1], 1), rows)]
 
 
-def _starts(footers: Sequence[Footer]) -> list[int]:
+def span_of(files: Sequence[Piece], start: int, stop: int) -> Span:
+    """The rows from one number to another, of all rows of some files."""
+    return _span(files, _starts(files), start, stop)
+
+
+def _starts(files: Sequence[Piece]) -> list[int]:
     """The number of each file's first row, and how many rows there are."""
-    return list(accumulate((footer.rows for footer in footers), initial=0))
+    return list(accumulate((file.rows for file in files), initial=0))
 
 
-def _span(footers: Sequence[Footer], starts: Sequence[int], start: int, stop: int) -> Span:
+def _span(files: Sequence[Piece], starts: Sequence[int], start: int, stop: int) -> Span:
     pieces = []
-    for place in range(max(bisect_right(starts, start) - 1, 0), len(footers)):
+    for place in range(max(bisect_right(starts, start) - 1, 0), len(files)):
         if starts[place] >= stop:
             break
         first, last = max(start, starts[place]), min(stop, starts[place + 1])
         if first < last:
-            pieces.append(_piece(footers[place], first - starts[place], last - first))
-    return Span(first=start, pieces=tuple(pieces or [_piece(footers[0], 0, 0)]))
-
-
-def _piece(footer: Footer, start: int, rows: int) -> Piece:
-    return Piece(footer=(str(footer.path.absolute()), footer.size, footer.mark), start=start, rows=rows)
+            pieces.append(replace(files[place], start=first - starts[place], rows=last - first))
+    return Span(first=start, pieces=tuple(pieces or [replace(files[0], start=0, rows=0)]))

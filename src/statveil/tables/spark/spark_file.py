@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from functools import reduce
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,11 +22,13 @@ from statveil.tables.source import Progress, Rows
 from statveil.tables.spark.failures import spark_works
 from statveil.tables.spark.footers import odd_columns, read_footer
 from statveil.tables.spark.session import open_session
+from statveil.tables.spark.spark_csv import SparkCsv
 from statveil.tables.spark.spark_parquet import SparkParquet
 from statveil.tables.structure.telling import Copies
 
 __all__ = ["SparkFile", "open_spark", "read_spark"]
 
+_TIMES = "spark.sql.parquet.outputTimestampType"
 _KINDS = {"parquet": (".parquet", ".pq"), "csv": (".csv",)}
 
 
@@ -42,7 +43,7 @@ def open_spark(path: str | os.PathLike[str]) -> TableFile:
     check_name(place)
     kind, files = _files(place)
     if kind == "csv":
-        return SparkFile(place)
+        return SparkCsv(SparkFile(place), open_spark)
     session = open_session()
     try:
         footers = [read_footer(file) for file in files]
@@ -84,7 +85,7 @@ class SparkFile(TableFile):
             parts = [_read(session, self.kind, file) for file in files]
             if any(part.schema != parts[0].schema for part in parts):
                 raise FileError(f"the files of {path} do not have the same columns and types; cast them to one.")
-            self.frame = SparkFrame(reduce(lambda one, two: one.unionAll(two), parts))
+            self.frame = SparkFrame(_below_each_other(parts))
         self.names = self.frame.names
 
     @property
@@ -119,16 +120,24 @@ class SparkFile(TableFile):
     def write(
         self, target: Path, changes: Changes, *, shuffle: int | None = None, progress: Progress | None = None
     ) -> None:
-        released = self.frame.released(changes, shuffle=shuffle)
-        with spark_works(f"write {target.name}"):
-            writer = released.write.mode("error")
-            if self.kind == "csv":
-                writer.option("header", True).option("escape", '"').csv(target.absolute().as_uri())
+        _write(self.frame.released(changes, shuffle=shuffle), self.kind, target)
+
+    def write_parquet(self, target: Path) -> None:
+        """The table as it is, in Parquet files of types that other programs read."""
+        conf = open_session().conf
+        before = conf.get(_TIMES, None)
+        conf.set(_TIMES, "TIMESTAMP_MICROS")
+        try:
+            _write(self.frame.native, "parquet", target, what=f"read {self.path}")
+        finally:
+            if before is None:
+                conf.unset(_TIMES)
             else:
-                writer.parquet(target.absolute().as_uri())
-        for extra in target.iterdir():  # Spark's own marks and checksums
-            if extra.name.startswith(("_", ".")):
-                extra.unlink()
+                conf.set(_TIMES, before)
+
+    def write_csv(self, source: Path, target: Path) -> None:
+        """Parquet files, in the order of their names, as CSV."""
+        _write(SparkFile(source).frame.native, "csv", target)
 
 
 def _files(path: Path) -> tuple[str, list[Path]]:
@@ -148,6 +157,27 @@ def _files(path: Path) -> tuple[str, list[Path]]:
     raise FileError(
         f"--engine spark reads Parquet (.parquet, .pq) and CSV (.csv) files, and folders of either; {path} is neither."
     )
+
+
+def _below_each_other(parts: list[Any]) -> Any:
+    """All rows, by a query that is not as deep as there are files."""
+    while len(parts) > 1:
+        pairs = [parts[place : place + 2] for place in range(0, len(parts), 2)]
+        parts = [pair[0].unionAll(pair[1]) if len(pair) == 2 else pair[0] for pair in pairs]
+    return parts[0]
+
+
+def _write(native: Any, kind: str, target: Path, *, what: str | None = None) -> None:
+    """A file for each partition."""
+    with spark_works(what or f"write {target.name}"):
+        writer = native.write.mode("error")
+        if kind == "csv":
+            writer.option("header", True).option("escape", '"').csv(target.absolute().as_uri())
+        else:
+            writer.parquet(target.absolute().as_uri())
+    for extra in target.iterdir():  # Spark's own marks and checksums
+        if extra.name.startswith(("_", ".")):
+            extra.unlink()
 
 
 def _read(session: Any, kind: str, file: Path) -> Any:

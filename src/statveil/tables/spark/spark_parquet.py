@@ -18,28 +18,30 @@ import polars as pl
 from numpy.typing import NDArray
 
 from statveil.errors import TableError
-from statveil.tables.blocks import BLOCK, Array, Part
+from statveil.tables.blocks import BLOCK, Part
 from statveil.tables.changes import Changes, Labels
 from statveil.tables.files.columnar import ColumnarParts
 from statveil.tables.files.table_file import Watch, WatchedFile
+from statveil.tables.groups import GroupRows, LabelColumn
 from statveil.tables.hashing import hash_file
-from statveil.tables.looking import BesideColumn, Look, Parted, ShownBeside
+from statveil.tables.looking import BesideColumn, Look, ShownBeside
 from statveil.tables.looking_later import Watching, looks_later
-from statveil.tables.released import read_rows
 from statveil.tables.series import ColumnType
 from statveil.tables.source import Progress, Rows
+from statveil.tables.spark.asides import LooksBeside, each_search, take_told
 from statveil.tables.spark.footers import Footer
-from statveil.tables.spark.layout import unsteady
-from statveil.tables.spark.spans import ParquetSpan, Span, cut_spans, first_rows
-from statveil.tables.spark.watching import spread_in_pieces
+from statveil.tables.spark.hidden import Hidden
+from statveil.tables.spark.labels import GroupsThere, labels_in_span
+from statveil.tables.spark.spans import ParquetSpan, Span, cut_spans, first_rows, whole_files
 from statveil.tables.spark.workers import (
     Aside,
+    AsidesOf,
     Looking,
     LookingBeside,
     OnePart,
+    Shape,
     Showing,
     SpanSeen,
-    ToldBeside,
     ToWrite,
     Writing,
     all_others,
@@ -52,11 +54,9 @@ from statveil.tables.spark.workers import (
     on_workers,
     read_watchers,
     show_span,
-    with_files,
     write_span,
 )
-from statveil.tables.structure.alongside import Gathering
-from statveil.tables.structure.cell_search import Cells
+from statveil.tables.structure.facets import Parted
 from statveil.tables.structure.telling import Copies
 
 __all__ = ["SparkParquet"]
@@ -64,6 +64,8 @@ __all__ = ["SparkParquet"]
 _JOINED = 16
 """Spans, or groups of spans, of which one task puts together what was seen beside a column."""
 
+Work = TypeVar("Work")
+Task = TypeVar("Task")
 Item = TypeVar("Item")
 Found = TypeVar("Found")
 
@@ -138,6 +140,10 @@ class SparkParquet(WatchedFile):
         return self._local.beside_some(columns, others)
 
     # --- by the workers ---------------------------------------------------------------------------
+    def _ask(self, do: Callable[[Work, Task], Found], work: Work, tasks: Sequence[Task]) -> list[Found]:
+        """What the workers tell of what they read."""
+        return on_workers(self._session, do, work, tasks, what=f"read {self.path}")
+
     def hash_of(self, path: Path) -> str:
         def each(files: Sequence[Path]) -> list[str]:
             size = -(-len(files) // (2 * self._cores)) or 1
@@ -148,18 +154,21 @@ class SparkParquet(WatchedFile):
 
         return hash_file(path, each)
 
-    def look(self, column: str, look: Look, copies: Copies | None, *, progress: Progress | None = None) -> bool:
+    def look(
+        self, column: str | tuple[str, ...], look: Look, copies: Copies | None, *, progress: Progress | None = None
+    ) -> bool:
         if copies is not None or not looks_later(self):  # the others are looked at while they are written
             return False
-        first = next(ParquetSpan(first_rows(self._footers, BLOCK)).blocks(column, labels=look.labels))
-        finite = total = self.rows or 0
+        hidden = Hidden.of(column, look.labels)
+        first = next(hidden.blocks(ParquetSpan(first_rows(self._footers, BLOCK))))
+        finite = total = hidden.each * (self.rows or 0)
         for _ in range(2):
             if not look.begin(first, finite, total):
                 break
-            seen = self._looked(column, look)
+            seen = self._looked(hidden, look)
             if look.settle():
-                self._seen[column] = _put_together(seen)
-                look.lies_in(_WorkerPlaces(self, column, look.labels))
+                self._seen |= _put_together(hidden, seen)
+                look.lies_in(_WorkerPlaces(self, hidden))
                 if progress:
                     progress(self.rows or 0)
                 return True
@@ -167,7 +176,14 @@ class SparkParquet(WatchedFile):
         look.give_up()
         return False
 
-    makes_maps: ClassVar[bool] = True
+    makes_maps = True
+
+    def groups_there(self, column: LabelColumn, seen: dict[str, None]) -> GroupRows | None:
+        if not looks_later(self):
+            return None
+        told = self._ask(labels_in_span, column, self._long_spans())
+        seen.update(dict.fromkeys(label for part in told for label in part.labels))
+        return GroupsThere(whole_files(self._footers), column, told)
 
     def look_beside(
         self, columns: Mapping[str, Labels], asked: Sequence[BesideColumn], others: ShownBeside | None = None
@@ -175,7 +191,7 @@ class SparkParquet(WatchedFile):
         shown = all_others if others is None else others
         asides = {} if self._folder is None else self._asides(columns, asked, shown)
         done = [one for one in asked if one.column in asides]
-        if any(aside is not None for aside in asides.values()) or any(one.watchers for one in done):
+        if any(asides.values()) or any(one.watchers for one in done):
             with self._own_folder("beside") as folder:
                 work = LookingBeside(
                     columns=columns,
@@ -186,11 +202,10 @@ class SparkParquet(WatchedFile):
                     folder=str(folder),
                     ends=self._ends,
                 )
-                told = on_workers(self._session, look_beside_span, work, self._spans, what=f"read {self.path}")
+                told = self._ask(look_beside_span, work, self._spans)
                 for place, one in enumerate(done):
-                    aside = asides[one.column]
-                    if one.copies is not None and aside is not None:
-                        self._take(one.copies, aside, [span.told[place] for span in told])
+                    for number, (search, aside) in enumerate(each_search(one.searches, asides[one.column])):
+                        take_told(search, aside, [span.told[place][number] for span in told])
                 self._join([watcher for one in done for watcher in one.watchers], folder, [one.name for one in told])
         return [one.column in asides for one in asked]
 
@@ -199,7 +214,7 @@ class SparkParquet(WatchedFile):
             return False
         with self._own_folder("shown") as folder:
             work = Showing(columns=columns, others=list(others), watcher=watcher, folder=str(folder))
-            names = on_workers(self._session, show_span, work, self._spans, what=f"read {self.path}")
+            names = self._ask(show_span, work, self._spans)
             self._join([watcher], folder, names)
         return True
 
@@ -207,7 +222,7 @@ class SparkParquet(WatchedFile):
         """Have put together what watchers have seen of all spans, and take it in."""
         while len(names) > 1:  # by and by, as what all spans have seen is more than one place should hold
             groups = [names[start : start + _JOINED] for start in range(0, len(names), _JOINED)]
-            names = on_workers(self._session, join_watchers, str(folder), groups, what=f"read {self.path}")
+            names = self._ask(join_watchers, str(folder), groups)
         for own, one in zip(watchers, read_watchers(folder / names[0]), strict=True):
             own.join(one)
 
@@ -221,21 +236,21 @@ class SparkParquet(WatchedFile):
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _looked(self, column: str, look: Look) -> list[SpanSeen]:
-        work = Looking(look=look.part(), column=column)
-        seen = on_workers(self._session, look_at_span, work, self._long_spans(), what=f"read {self.path}")
+    def _looked(self, hidden: Hidden, look: Look) -> list[SpanSeen]:
+        work = Looking(look=look.part(), hidden=hidden)
+        seen = self._ask(look_at_span, work, self._long_spans())
         for one in seen:
             look.join(one.glimpse)
         return seen
 
-    def by_parts(self, column: str, labels: Labels, do: Callable[[Part], Found]) -> list[Found]:
+    def by_parts(self, hidden: Hidden, do: Callable[[Part], Found]) -> list[Found]:
         """What workers make of each part of a column, with a function that is handed to them."""
-        work = OnePart(column=column, labels=labels, do=do)
-        return on_workers(self._session, do_in_span, work, self._long_spans(), what=f"read {self.path}")
+        work = OnePart(hidden=hidden, do=do)
+        return self._ask(do_in_span, work, self._long_spans())
 
     def each(self, do: Callable[[Item], Found], items: Sequence[Item]) -> list[Found]:
         """What workers make of some items."""
-        return on_workers(self._session, do_item, do, items, what=f"read {self.path}")
+        return self._ask(do_item, do, items)
 
     def work_in(self, folder: Path) -> None:
         self._folder = folder
@@ -281,7 +296,7 @@ class SparkParquet(WatchedFile):
             # of attempts that were given up: one that goes on writes to a file that no longer has a name
             shutil.rmtree(attempts, ignore_errors=True)
         if aside is not None and isinstance(watch, Watching):
-            self._take(watch.later.copies, aside, done)
+            take_told(watch.later.copies, aside, done)
         if progress:
             progress(self.rows or 0)
 
@@ -298,50 +313,30 @@ class SparkParquet(WatchedFile):
         """What the workers are to tell while they write; ``None`` where all rows must be seen in one place."""
         if not isinstance(watch, Watching) or watch.name not in self._seen:
             return None
-        asked = BesideColumn(column=watch.name, copies=watch.later.copies, watchers=())
-        return self._asides({watch.name: None}, [asked], all_others).get(watch.name)
+        asked = BesideColumn(column=watch.name, searches=[watch.later.copies], watchers=())
+        found = self._asides({watch.name: None}, [asked], all_others).get(watch.name)
+        return None if found is None else found[0].asides[0]
 
     def _asides(
         self, columns: Mapping[str, Labels], asked: Sequence[BesideColumn], shown: ShownBeside
-    ) -> dict[str, Aside | None]:
+    ) -> dict[Any, list[AsidesOf]]:
         """What the workers are to tell of the others, for each column of which parts can tell all that is asked."""
-        asked = [one for one in asked if one.column in self._seen]
-        first = ParquetSpan(first_rows(self._footers, BLOCK))
-        frame = pl.concat([pl.DataFrame([*one.values()]) for one in first.whole()])
-        rows = {name: read_rows(frame.get_column(name), labels) for name, labels in columns.items()}
-        others = {name: frame.get_column(name).alias("") for name in self.names if name not in columns}
-        beside = shown()(rows, with_files(others, 0, len(frame), self._ends))
-        found: dict[str, Aside | None] = {}
-        for one in asked:
-            seen = beside(one.column)
-            wanted = None if one.copies is None else one.copies.must_see(rows[one.column], seen)
-            if one.copies is None:
-                found[one.column] = None
-            elif wanted is not None:
-                own, chosen = self._seen[one.column], Gathering()
-                for index in range(len(own.sums)):
-                    size = min(BLOCK, (self.rows or 0) - index * BLOCK)
-                    chosen.add(spread_in_pieces(size, own.finite.get(index)), {})
-                found[one.column] = Aside(
-                    column=one.column, chosen=chosen.without_rows(), few=wanted, others=list(seen), ends=self._ends
-                )
-        return found
+        beside = LooksBeside(
+            ask=self._ask,
+            first=first_rows(self._footers, BLOCK),
+            spans=self._spans,
+            long_spans=self._long_spans(),
+            columns=columns,
+            shown=shown,
+            ends=self._ends,
+            plain=self._shapes,
+        )
+        return beside.asides([one for one in asked if all(name in self._seen for name in Hidden.of(one.column).names)])
 
-    def _take(self, copies: Copies, aside: Aside, done: Sequence[ToldBeside]) -> None:
-        """Hand over what the workers told of the other columns."""
-        cells = Cells()
-        for one in done:
-            for name, few in one.few:
-                cells.take(name, few)
-        for name in aside.few:
-            cells.fill(name, sum(one.filled[name] for one in done))
-        number = np.concatenate([part for one in done for part in one.numbers])
-        values: Array = np.concatenate([part for one in done for part in one.values])
-        if len(number) != aside.chosen.rows:
-            raise unsteady()
-        frame = pl.concat([part for one in done for part in one.others])
-        others = {name: frame[:, place].alias("") for place, name in enumerate(aside.others)}
-        copies.take(Gathering.of(number, values, others, aside.chosen), others.keys(), cells)
+    def _shapes(self, column: str) -> list[Shape]:
+        """What is known of each block of a column that was looked at."""
+        own, total = self._seen[column], self.rows or 0
+        return [(min(BLOCK, total - index * BLOCK), own.finite.get(index)) for index in range(len(own.sums))]
 
     @property
     def _ends(self) -> NDArray[np.int64]:
@@ -353,8 +348,8 @@ class SparkParquet(WatchedFile):
 class _WorkerPlaces:
     """Where the blocks of one column are: in spans of files, which workers read."""
 
-    def __init__(self, table: SparkParquet, column: str, labels: Labels) -> None:
-        self._table, self._column, self._labels = table, column, labels
+    def __init__(self, table: SparkParquet, hidden: Hidden) -> None:
+        self._table, self._hidden = table, hidden
 
     @property
     def folder(self) -> Path:
@@ -362,15 +357,17 @@ class _WorkerPlaces:
 
     @property
     def rows(self) -> int:
-        return self._table.rows or 0
+        return self._hidden.each * (self._table.rows or 0)
 
     def by_parts(self, do: Callable[[Part], Found]) -> list[Found]:
-        return self._table.by_parts(self._column, self._labels, do)
+        return self._table.by_parts(self._hidden, do)
 
     def each(self, do: Callable[[Item], Found], items: Sequence[Item]) -> list[Found]:
         return self._table.each(do, items)
 
 
-def _put_together(seen: Sequence[SpanSeen]) -> _Column:
+def _put_together(hidden: Hidden, seen: Sequence[SpanSeen]) -> dict[str, _Column]:
+    """What was told of each column; blocks of two come by turns."""
     sums = np.array([one for part in seen for one in part.sums], dtype=np.uint32)
-    return _Column(sums=sums, finite={index: one for part in seen for index, one in part.finite.items()})
+    finite = {index: one for part in seen for index, one in part.finite.items()}
+    return {name: _Column(sums=sums[place :: hidden.each], finite=finite) for place, name in enumerate(hidden.names)}

@@ -103,16 +103,19 @@ def _seen(work: Watch, batches: Iterator[Placed]) -> PartSeen:
     return seen
 
 
-def finite_in_pieces(values: Array) -> NDArray[np.uint16]:
-    """How many rows of each piece of neighbours of a block have a finite value."""
-    return np.add.reduceat(np.isfinite(values), range(0, len(values), PIECE), dtype=np.uint16)
+def finite_in_pieces(values: Array, start: int = 0) -> NDArray[np.uint16]:
+    """How many rows of each piece of neighbours have a finite value, of rows from a number on."""
+    return np.add.reduceat(
+        np.isfinite(values), [0, *range(-start % PIECE or PIECE, len(values), PIECE)], dtype=np.uint16
+    )
 
 
-def spread_in_pieces(size: int, finite: NDArray[np.uint16] | None) -> Array:
-    """Numbers for a block, as many of them finite in each piece of neighbours as there are; all if none is said."""
+def spread_in_pieces(size: int, finite: NDArray[np.uint16] | None, start: int = 0) -> Array:
+    """Numbers for rows, as many of them finite in each piece of neighbours as there are; all if none is said."""
     made = np.zeros(size)
     if finite is not None:
-        place = np.arange(size)
-        made[place % PIECE >= finite[place // PIECE]] = np.nan
-        assert np.array_equal(finite_in_pieces(made), finite)
+        place, before = np.arange(size), start % PIECE
+        piece = (place + before) // PIECE
+        made[place - np.maximum(piece * PIECE - before, 0) >= finite[piece]] = np.nan
+        assert np.array_equal(finite_in_pieces(made, start), finite)
     return made

@@ -23,21 +23,27 @@ from statveil.tables.blocks import BLOCK, Array, Part
 from statveil.tables.changes import Changes, Labels
 from statveil.tables.files.columnar import FILE
 from statveil.tables.hashing import hash_file
-from statveil.tables.looking import Look, Parted, ShownBeside
+from statveil.tables.looking import Look, ShownBeside
 from statveil.tables.source import Rows
 from statveil.tables.spark.failures import quiet, spark_works
+from statveil.tables.spark.hidden import Hidden
 from statveil.tables.spark.layout import unsteady
 from statveil.tables.spark.shipping import packed, unpacked
 from statveil.tables.spark.spans import ParquetSpan, Span
 from statveil.tables.spark.watching import finite_in_pieces
 from statveil.tables.structure.alongside import Gathering
 from statveil.tables.structure.cell_search import Few
+from statveil.tables.structure.facets import Facet, Facets, Parted
 
 __all__ = [
     "Aside",
+    "AsidesOf",
+    "FirstRows",
     "Looking",
     "LookingBeside",
     "OnePart",
+    "Shape",
+    "Shaping",
     "Showing",
     "SpanSeen",
     "SpanWritten",
@@ -53,6 +59,7 @@ __all__ = [
     "look_beside_span",
     "on_workers",
     "read_watchers",
+    "shapes_in_span",
     "show_span",
     "with_files",
     "write_span",
@@ -92,7 +99,7 @@ class Looking:
     """What a column is looked at by. Private."""
 
     look: Look
-    column: str
+    hidden: Hidden
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -103,17 +110,17 @@ class SpanSeen:
     sums: list[int]
     """A checksum of each block."""
     finite: dict[int, NDArray[np.uint16]]
-    """Of blocks with rows that have no value, by their number: see :func:`finite_in_pieces`."""
+    """Of blocks of one column with rows that have no value, by their number: see :func:`finite_in_pieces`."""
 
 
 def look_at_span(work: Looking, span: Span) -> SpanSeen:
     """Look at the column in all blocks of a span."""
-    look, row, room = work.look.part(), span.first, np.empty(BLOCK)
+    look, row, room = work.look.part(), work.hidden.each * span.first, np.empty(BLOCK)
     sums, finite = [], {}
-    for values in ParquetSpan(span).blocks(work.column, labels=look.labels):
+    for values in work.hidden.blocks(ParquetSpan(span)):
         look.add(values, row, room)
         sums.append(_sum(values))
-        if not np.isfinite(values).all():
+        if work.hidden.each == 1 and not np.isfinite(values).all():
             finite[row // BLOCK] = finite_in_pieces(values)
         row += len(values)
     return SpanSeen(glimpse=look.seen(), sums=sums, finite=finite)
@@ -127,15 +134,14 @@ def _sum(values: Array, before: int = 0) -> int:
 class OnePart:
     """What is made of a column in each span. Private."""
 
-    column: str
-    labels: Labels
+    hidden: Hidden
     do: Callable[[Part], Any]
 
 
 def do_in_span(work: OnePart, span: Span) -> Any:
     """What a function makes of the column in a span."""
     table = ParquetSpan(span)
-    return work.do(enumerate(table.blocks(work.column, labels=work.labels), table.first_block))
+    return work.do(enumerate(work.hidden.blocks(table), work.hidden.each * table.first_block))
 
 
 def do_item(work: Callable[[Task], Told], item: Task) -> Told:
@@ -148,8 +154,8 @@ def do_item(work: Callable[[Task], Told], item: Task) -> Told:
 class Aside:
     """What is told of the other columns while they are written, for whoever looks whether they tell the hidden one."""
 
-    column: str
-    """The hidden one."""
+    column: Any
+    """The hidden one, or two that are looked at as one."""
     chosen: Gathering
     """Which rows are told."""
     few: Sequence[str]
@@ -239,26 +245,77 @@ def _tell(
     for name, one in few.items():
         told.few += [(name, found) for found in one.add(others[name])]
     inside = aside.chosen.inside(values, row)
-    if len(inside):
+    if len(inside) or not told.numbers:  # with the types of the columns, also where no row is told
         told.numbers.append(row + inside)
         told.values.append(values[inside])
         told.others.append(pl.DataFrame([one[inside].alias(str(i)) for i, one in enumerate(others.values())]))
 
 
 # --- looking at the other columns -------------------------------------------------------------------
+Shape = tuple[int, NDArray[np.uint16] | None]
+"""How many rows of a block a search sees, and, where some of these have no value, how many of each piece have one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Shaping:
+    """Of which facets of which columns shapes are told. Private."""
+
+    columns: Mapping[str, Labels]
+    facets: Sequence[tuple[Hidden, Facets]]
+
+
+def shapes_in_span(work: Shaping, span: Span) -> list[list[list[Shape]]]:
+    """Of each block, for all facets of each column, how many rows have a value: what a sample is chosen by."""
+    row, found = span.first, []
+    for rows in ParquetSpan(span).together(work.columns):
+        found.append([[_shape(one) for one in facets(of.values(rows), {}, row)] for of, facets in work.facets])
+        row += BLOCK
+    return found
+
+
+def _shape(facet: Facet) -> Shape:
+    full = np.isfinite(facet.values).all()
+    return len(facet.values), None if full else finite_in_pieces(facet.values, facet.start)
+
+
+class FirstRows(Gathering):
+    """The choice of the first so many rows."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def inside(self, block: Array, start: int) -> NDArray[np.int64]:
+        return np.arange(min(len(block), max(self._most - start, 0)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AsidesOf:
+    """What is told for the searches of one who has several. Private."""
+
+    facets: Facets | None
+    """What they see; ``None`` for one that sees the rows as they are."""
+    asides: Sequence[Aside | None]
+    """For each of them; ``None`` where nothing is asked."""
+
+    def seen(self, values: Array, others: Mapping[str, pl.Series], row: int) -> Sequence[Facet]:
+        """What they see of some rows."""
+        return (Facet(values, others, row),) if self.facets is None else self.facets(values, others, row)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LookingBeside:
     """What the other columns are looked at by. Private."""
 
     columns: Mapping[str, Labels]
     others: ShownBeside
-    asides: Sequence[Aside | None]
+    asides: Sequence[Sequence[AsidesOf]]
     watchers: Sequence[Sequence[Parted]]
     """Of each column that others are looked at beside."""
-    names: Sequence[str]
-    """Of these columns."""
-    folder: str
-    """Where is written what they have seen."""
+    names: Sequence[Any]
+    """Of these columns, each by itself or two that are looked at as one."""
+    folder: str | None
+    """Where is written what they have seen; ``None`` where nobody watches."""
     ends: NDArray[np.int64]
     """Where the rows of each file end, where there are several."""
 
@@ -267,7 +324,8 @@ class LookingBeside:
 class SpanSeenBeside:
     """What is told of a span whose other columns were looked at. Private."""
 
-    told: list[ToldBeside]
+    told: list[list[ToldBeside]]
+    """For all searches of each column, one after the other."""
     name: str
     """Of the file with what the watchers have seen: no other attempt at the same span has it."""
 
@@ -279,22 +337,29 @@ def all_others() -> Callable[[Mapping[Any, Array], Mapping[str, pl.Series]], Cal
 
 def look_beside_span(work: LookingBeside, span: Span) -> SpanSeenBeside:
     """Show the other columns of a span to all who look at them."""
-    told = [ToldBeside() for _ in work.names]
-    few = [{} if aside is None else {name: Few() for name in aside.few} for aside in work.asides]
+    asked = [[aside for one in own for aside in one.asides] for own in work.asides]
+    hidden = [Hidden.of(name) for name in work.names]
+    told = [[ToldBeside() for _ in own] for own in asked]
+    few = [[{name: Few() for name in (() if one is None else one.few)} for one in own] for own in asked]
     watchers = [[one.part(span.first) for one in own] for own in work.watchers]
     row, shown = span.first, work.others()
     for rows, others in ParquetSpan(span).beside(work.columns):
-        beside = shown(rows, with_files(_unnamed(others), row, len(rows[work.names[0]]), work.ends))
+        size = len(rows[hidden[0].names[0]])
+        beside = shown(rows, with_files(_unnamed(others), row, size, work.ends))
         for place, name in enumerate(work.names):
-            values, seen, aside = rows[name], beside(name), work.asides[place]
-            if aside is not None:
-                _tell(aside, told[place], few[place], values, seen, row)
+            values, seen = hidden[place].values(rows), beside(name)
+            facets = (facet for one in work.asides[place] for facet in one.seen(values, seen, row))
+            for aside, facet, own_told, counted in zip(asked[place], facets, told[place], few[place], strict=True):
+                if aside is not None:
+                    _tell(aside, own_told, counted, *facet)
             for one in watchers[place] if seen else ():
                 one.add(values, seen)
-        row += len(rows[work.names[0]])
-    for own_told, counted in zip(told, few, strict=True):
-        own_told.filled = {name: own.filled for name, own in counted.items()}
-    return SpanSeenBeside(told=told, name=_kept(Path(work.folder), [one for own in watchers for one in own]))
+        row += size
+    for place, own in enumerate(few):
+        for own_told, counted in zip(told[place], own, strict=True):
+            own_told.filled = {name: one.filled for name, one in counted.items()}
+    name = "" if work.folder is None else _kept(Path(work.folder), [one for own in watchers for one in own])
+    return SpanSeenBeside(told=told, name=name)
 
 
 def _unnamed(columns: Mapping[str, pl.Series]) -> dict[str, pl.Series]:

@@ -79,6 +79,11 @@ class Sampler:
         return True
 
     @property
+    def about(self) -> int:
+        """How many finite rows there are about, and rather fewer: they are kept as evenly as hashes are spread."""
+        return (self._held << self._shift) * 15 // 16
+
+    @property
     def values(self) -> Array:
         """The kept values, in the order of the rows of each block."""
         if not self._values:

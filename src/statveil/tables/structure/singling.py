@@ -39,10 +39,24 @@ class Singling:
     def add(self, values: Array, others: Mapping[str, pl.Series]) -> bool:
         """Take in the next rows; whether more of them are wanted."""
         rows = min(len(values), _ROWS - self._seen)
+        if rows <= 0:
+            return False
         for name, column in others.items():
             self._keys.setdefault(name, []).append(keys_of(column.head(rows)))
         self._seen += rows
         return self._seen < _ROWS
+
+    def part(self, start: int) -> Singling:
+        """One for the rows from ``start`` on; it will :meth:`join` that of the rows before."""
+        fresh = Singling()
+        fresh._seen = start
+        return fresh
+
+    def join(self, other: Singling) -> None:
+        """Take in what was seen of the rows that follow."""
+        for name, keys in other._keys.items():
+            self._keys.setdefault(name, []).extend(keys)
+        self._seen = other._seen
 
     @property
     def columns(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
@@ -14,6 +14,7 @@ from statveil.tables.structure.alongside import MOST_ROWS, SIZES, Alongside, Gat
 from statveil.tables.structure.cell_search import Cells
 from statveil.tables.structure.copy_search import find_changes, find_ties
 from statveil.tables.structure.distinct import distinct
+from statveil.tables.structure.facets import Facets, Parted, Sampled
 from statveil.tables.structure.few_search import few_at_the_ends
 from statveil.tables.structure.filter_search import Neighbours
 from statveil.tables.structure.findings import Finding
@@ -58,6 +59,8 @@ class Copies:
     ``values_show`` says whether the release keeps what the values are multiples of.
     """
 
+    facets: Facets | None = None
+
     def __init__(self, *, categories: bool = False, values_show: bool = True) -> None:
         self._categories, self._values_show = categories, values_show
         self._cells, self._rows = Cells(), Gathering()
@@ -78,12 +81,23 @@ class Copies:
         self._groups_of_long.add(values, others)
         return True
 
-    def must_see(self, values: Array, others: Mapping[str, pl.Series]) -> list[str] | None:
+    @property
+    def searches(self) -> Sequence[Sampled] | None:
+        """Those that look at some rows, each at a facet of its own."""
+        return (self,)
+
+    @property
+    def watchers(self) -> Sequence[Parted]:
+        """Who sees all rows beside them."""
+        return ()
+
+    def must_see(self, values: Array, others: Mapping[str, pl.Series], *, whole: bool = False) -> list[str] | None:
         """Which columns must be seen in all rows, by a table's first block: the few values that some have.
 
-        Of all others a sample is enough (:meth:`take`). ``None`` where whole groups of rows must be seen.
+        Of all others a sample is enough (:meth:`take`). ``None`` where whole groups of rows must be seen, or these
+        are too few to know, and not the ``whole`` table.
         """
-        if len(others) > MOST_COLUMNS or len(values) <= MOST_ROWS:
+        if len(others) > MOST_COLUMNS or (len(values) <= MOST_ROWS and not whole):
             return None
         cells, groups = Cells(), LongGroups(above=MOST_ROWS, categories=self._categories)
         cells.add(others)
