@@ -173,7 +173,7 @@ def test_a_new_file_has_the_permissions_of_any_new_file(tmp_path):
 
 # --- writing fails --------------------------------------------------------------------------------
 def test_writing_into_a_missing_directory(tmp_path):
-    with pytest.raises(sv.PlanFileError, match="No such file or directory"):
+    with pytest.raises(sv.PlanFileError, match="there is no folder"):
         save_plan(made("categorical"), tmp_path / "none" / "plan.json")
     assert list(tmp_path.iterdir()) == []
 

@@ -8,6 +8,7 @@ import click
 
 from statveil.cli.engines import engine_option, opener
 from statveil.cli.options import Once, echo_json, json_option
+from statveil.cli.outputs import overwrite_option
 from statveil.cli.progress import shown
 from statveil.cli.table_plans import table_plan_of
 from statveil.cli.terminal import IN_PLACE, echo
@@ -47,7 +48,7 @@ __all__ = ["command"]
     is_flag=True,
     help="With a specification: say on the card that it was planned again after a release, audit or refusal.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace an existing output.")
+@overwrite_option
 @click.option("--round", "digits", type=int, metavar="DIGITS", help="Decimals of the released numbers.")
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="For tests only: a seed that can be guessed.")
 @engine_option

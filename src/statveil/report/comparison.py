@@ -6,20 +6,18 @@ import csv
 import html
 import io
 import os
-from pathlib import Path
 from typing import Any
 
 from statveil.auditing.audit import PRIVATE
 from statveil.comparing.points import Comparison
 from statveil.comparing.sweep import METHODS
-from statveil.errors import FileError, ProblemError
+from statveil.errors import ProblemError
 from statveil.report.chart import check_suffix
 from statveil.report.page import chart_page
 from statveil.rounding import shown_up
 from statveil.whole_file import write_whole
 
 __all__ = [
-    "check_output",
     "comparison_chart",
     "comparison_csv",
     "describe_comparison",
@@ -270,18 +268,6 @@ def _rows(points: list[dict[str, Any]], error: str) -> list[dict[str, Any]]:
         for point in points
         if point[error] > 0  # a logarithmic axis has no 0
     ]
-
-
-def check_output(path: str | os.PathLike[str], table: str | os.PathLike[str], *, overwrite: bool) -> None:
-    """Refuse a file that cannot be written as asked, before anything is computed."""
-    check_suffix(os.fspath(path))
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileError(f"cannot write {path}: there is no folder {target.parent}; make it first.")
-    if target.exists() and Path(table).exists() and target.samefile(table):
-        raise FileError(f"the output {path} is the table itself; give another name.")
-    if target.is_file() and not overwrite:
-        raise FileError(f"{path} exists and is kept; give another name, or --overwrite.")
 
 
 def save_comparison(found: Comparison, path: str | os.PathLike[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statveil.auditing.audit_file import release_mark
 from statveil.auditing.result import PRIVATE, Audit
 from statveil.auditing.table_audit import TableAudit
 from statveil.report.audit import distance_lines, subject_of, verdict_of
@@ -27,7 +28,14 @@ def audit_document(found: Audit | TableAudit) -> str:
             f"<h2>Findings</h2><p class=note>{text(verdict.means)}</p>"
             f"{audit_part(audit, f'a{number}')}"
         )
-    return framed(f"<main>{''.join(parts)}</main>", title="Audit of a release", mark=PRIVATE, kind="private")
+    return framed(
+        f"<main>{''.join(parts)}</main>",
+        title="Audit of a release",
+        mark=PRIVATE,
+        kind="private",
+        what="audit",
+        about=release_mark(found),
+    )
 
 
 def _about(audit: Audit) -> list[tuple[str, str]]:
