@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from statveil.errors import ColumnError, StatveilError, TableError
+from statveil.errors import ColumnError, FileError, StatveilError, TableError
 from statveil.spoken import Drawn, Progress
 from statveil.tables.blocks import Array
 from statveil.tables.files import TableFile
@@ -171,6 +171,8 @@ def _report(name: str, found: ColumnType, blocks: Callable[[], Iterator[Array]])
 
     try:
         measured = measure(blocks, watch=watch)
+    except FileError:  # no other column can be trusted then
+        raise
     except StatveilError as error:
         return _empty(name, found.name, (str(error),), seen["rows"], untouched=seen["rows"])
     sample = sampler.values
