@@ -49,7 +49,7 @@ def lacks_data(path: Path) -> bool:
         file.seek(end)
         footer = file.read(length)
     try:
-        return any(start < 4 or stop > end for start, stop in _spans(_Reader(footer).struct(0)))
+        return any(start < stop and stop > end for start, stop in _spans(_Reader(footer).struct(0)))
     except (IndexError, ValueError, KeyError, TypeError, AttributeError):
         return False
 
