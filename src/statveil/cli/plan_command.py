@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from statveil.cli.options import Once, echo_json, grid_options, json_option, problem_from, problem_options
 from statveil.cli.outputs import check_output, content, json_kind, keep_another, overwrite_option, shape_files
-from statveil.cli.parsing import parse_amount, parse_number, parse_range
+from statveil.cli.parsing import parse_amount, parse_number, parse_range, parse_share
 from statveil.cli.progress import line_shown
 from statveil.cli.terminal import IN_PLACE, echo
 from statveil.design.methods import METHODS
@@ -154,8 +154,8 @@ def _keep(output: str, made: str, overwrite: bool) -> None:
 def _risks(text: str | None, problem: Problem) -> float | list[float] | None:
     """One risk, or one for each of two secrets."""
     if text is None or not problem.also or "," not in text:
-        return _number(text, "the largest allowed risk")
-    return [parse_number(part, "the largest allowed risk of each secret") for part in text.split(",")]
+        return None if text is None else parse_share(text, "the largest allowed risk")
+    return [parse_share(part, "the largest allowed risk of each secret") for part in text.split(",")]
 
 
 def _number(text: str | None, what: str) -> float | None:

@@ -9,6 +9,7 @@ import click
 from statveil.cli.engines import engine_option, opener
 from statveil.cli.options import Once, echo_json, json_option
 from statveil.cli.outputs import overwrite_option
+from statveil.cli.parsing import parse_share
 from statveil.cli.progress import shown
 from statveil.cli.table_plans import table_plan_of
 from statveil.cli.terminal import IN_PLACE, echo
@@ -41,7 +42,7 @@ __all__ = ["command"]
 )
 @click.option("--ledger", "books", metavar="FILE", help="Enter the release here; refused where it passes a budget.")
 @click.option("--dataset", metavar="NAME", help="With --ledger: the name of the table, whose rows stay the same.")
-@click.option("--budget", type=float, metavar="T", help="With --ledger: largest joint risk of the secret, set once.")
+@click.option("--budget", metavar="T", help="With --ledger: largest joint risk of the secret, set once.")
 @click.option("--audience", metavar="NAME", help="With --ledger: who gets it; noted, and all count together.")
 @click.option(
     "--planned-again",
@@ -63,7 +64,7 @@ def command(
     shuffle: bool,
     books: str | None,
     dataset: str | None,
-    budget: float | None,
+    budget: str | None,
     audience: str | None,
     planned_again: bool,
     overwrite: bool,
@@ -235,7 +236,7 @@ def _entered(keeper: Keeper | None) -> dict[str, Any]:
     return {} if keeper is None else {"ledger": keeper.to_json()}
 
 
-def _keeper(books: str | None, dataset: str | None, budget: float | None, audience: str | None) -> Keeper | None:
+def _keeper(books: str | None, dataset: str | None, budget: str | None, audience: str | None) -> Keeper | None:
     """Who keeps account of the release, if someone does."""
     if books is None:
         given = {"--dataset": dataset, "--budget": budget, "--audience": audience}
@@ -246,4 +247,5 @@ def _keeper(books: str | None, dataset: str | None, budget: float | None, audien
         raise click.UsageError("--ledger counts releases of a dataset; name it with --dataset.")
     from statveil.ledger.ledger import EVERYONE, Ledger
 
-    return Ledger(books).keeper(dataset=dataset, budget=budget, audience=EVERYONE if audience is None else audience)
+    most = None if budget is None else parse_share(budget, "the budget")
+    return Ledger(books).keeper(dataset=dataset, budget=most, audience=EVERYONE if audience is None else audience)

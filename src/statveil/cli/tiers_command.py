@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from statveil.cli.options import Once, echo_json, json_option, problem_from, problem_options
-from statveil.cli.parsing import parse_number
+from statveil.cli.parsing import parse_share
 from statveil.cli.terminal import IN_PLACE, echo
 from statveil.composition import tiers
 from statveil.errors import FileError
@@ -32,7 +32,7 @@ def command(risks: str, output: str | None, as_json: bool, **options: Any) -> No
         check_folder(output)
         if Path(output).exists():
             raise FileError(f"{output} exists; give the name of a new folder.")
-    parts = [parse_number(part.strip(), "the risk of a tier") for part in risks.split(",")]
+    parts = [parse_share(part.strip(), "the risk of a tier") for part in risks.split(",")]
     found = tiers(problem_from(options), max_risks=parts)
     if output is not None:
         folder = Path(output)

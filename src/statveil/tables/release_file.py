@@ -447,7 +447,12 @@ def _check_target(target: Path, as_folder: bool, overwrite: bool) -> None:
         if target.exists() and target.is_dir() != as_folder:
             raise FileError(f"{target} exists and is {'a folder' if target.is_dir() else 'a file'}; give another name.")
         if card_path(target).exists():
-            card = read_card(target)  # a card of an earlier release may be replaced, any other file may not
+            try:
+                card = read_card(target)  # a card of an earlier release may be replaced, any other file may not
+            except FileError as error:
+                raise FileError(
+                    f"{error} It stands in the way of the card; move it away, or give another name."
+                ) from None
             if target.is_dir() and hash_file(target) != card.get("sha256"):
                 raise FileError(
                     f"{target} is not the folder that its card was made for: files in it were changed, added or "
