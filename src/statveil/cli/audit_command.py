@@ -19,6 +19,7 @@ from statveil.cli.terminal import IN_PLACE, echo
 from statveil.errors import FileError
 from statveil.plan_file import load_plan
 from statveil.problem.structure import Structure
+from statveil.rounding import rate_up
 from statveil.spoken import describe
 from statveil.whole_file import Named
 
@@ -136,8 +137,8 @@ def command(
         if one.verdict == "undecided" and not found.leaks:
             where = "" if isinstance(found, Audit) else f"Column {one.column}: u"
             echo(
-                f"{where or 'U'}ndecided after {one.trials:,} trials: an attacker may hit up to {one.up_to:.3f} of the "
-                f"time. Allow more of them, such as --trials {4 * one.trials}.",
+                f"{where or 'U'}ndecided after {one.trials:,} trials: an attacker may hit up to "
+                f"{rate_up(one.up_to)} of the time. Allow more of them, such as --trials {4 * one.trials}.",
                 err=True,
             )
     if found.leaks:

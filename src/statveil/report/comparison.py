@@ -14,7 +14,7 @@ from statveil.comparing.sweep import METHODS
 from statveil.errors import ProblemError
 from statveil.report.chart import check_suffix
 from statveil.report.page import chart_page
-from statveil.rounding import shown_up
+from statveil.rounding import rate_down, rate_up, shown_up
 from statveil.whole_file import write_whole
 
 __all__ = [
@@ -112,10 +112,11 @@ def _hits(found: Comparison) -> list[str]:
     for method, form in _kinds(found):
         points = [p for p in found.points if (p["method"], p["form"]) == (method, form)]
         best = min(points, key=lambda p: abs((p["hit_rate"] if p["risk"] is None else p["risk"]) - 0.2))
-        interval = f"{best['hit_low']:.2f} to {best['hit_high']:.2f}"
+        interval = f"{rate_down(best['hit_low'], 2)} to {rate_up(best['hit_high'], 2)}"
         exact = "" if best["risk"] is None else shown_up(best["risk"], 3)
         lines.append(
-            f"{method:<12}{form:<7}{_shown(best['distortion']):>11}{best['hit_rate']:>10.2f}{interval:>16}{exact:>12}"
+            f"{method:<12}{form:<7}{_shown(best['distortion']):>11}{rate_up(best['hit_rate'], 2):>10}"
+            f"{interval:>16}{exact:>12}"
         )
     return lines
 

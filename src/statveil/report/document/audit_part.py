@@ -10,6 +10,7 @@ from statveil.report.audit_chart import rates_chart
 from statveil.report.document.elements import bullets, facts, figure, section, table, text
 from statveil.report.document.shell import framed
 from statveil.report.look import finished, svg_of
+from statveil.rounding import rate_up, shown_up
 from statveil.words.audit import within_text
 from statveil.words.phrases import named
 
@@ -55,7 +56,7 @@ def audit_part(audit: Audit, name: str) -> str:
     """One audit as HTML; ``name`` keeps its chart apart from others."""
     head = ("attacker", "rate", "at most", "promised", "verdict", "what it says")
     rows = [
-        (one.attacker, f"{one.rate:.3f}", f"{one.high:.3f}", f"{one.claimed:.3g}", one.verdict, one.says)
+        (one.attacker, rate_up(one.rate), rate_up(one.high), shown_up(one.claimed, 3), one.verdict, one.says)
         for one in audit.findings
     ]
     tried = f"{audit.trials:,} tables of {audit.rows:,} rows. Attackers know {audit.assumed}."
