@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from statveil.contradictions import contradictions
-from statveil.errors import FileError, PlanFileError, StatveilError, cannot
+from statveil.errors import FileError, PlanFileError, StatveilError, cannot, unknown_name
 from statveil.made_plan import Plan
 from statveil.numbers import LARGEST
+from statveil.schemas import schema
 from statveil.small_file import read_small
 from statveil.vouched import vouch_for
 from statveil.whole_file import write_whole
@@ -28,6 +29,7 @@ __all__ = [
     "load_plan",
     "parse_plan",
     "plan_from",
+    "refuse_unknown",
     "save_plan",
 ]
 
@@ -109,6 +111,7 @@ def plan_from(content: Any, *, source: str) -> Plan:
         raise PlanFileError(f"{source} is damaged: {error}") from None
     except DAMAGE as error:
         raise PlanFileError(f"{source} is damaged ({damage(error)}); make it anew with 'statveil plan'.") from None
+    refuse_unknown(data, content_of(plan), also=schema("plan"), source=source)
     # a number that someone wrote into the file would stand on a public card
     wrong = contradictions(plan) or _other_words(plan, data)
     if wrong:
@@ -117,6 +120,36 @@ def plan_from(content: Any, *, source: str) -> Plan:
             "Make it anew with 'statveil plan'."
         )
     return vouch_for(plan)
+
+
+def refuse_unknown(
+    data: Mapping[str, Any], written: Mapping[str, Any], *, also: Mapping[str, Any] | None = None, source: str
+) -> None:
+    """Refuse a file with a key that nothing reads: it may be one that was misspelt, and would be taken as left out.
+
+    ``written`` is what the same would be written as, and ``also`` the schema with the keys that may stand there, too.
+    """
+    stray = _stray(data, written, {} if also is None else also, {} if also is None else also.get("$defs", {}))
+    if stray is not None:
+        key, allowed = stray
+        raise PlanFileError(f"{source} was changed by hand: {unknown_name('key', key, allowed)}")
+
+
+def _stray(data: Any, written: Any, also: Mapping[str, Any], shared: Mapping[str, Any]) -> tuple[str, list[str]] | None:
+    """The first key of a file that nothing reads, and those that may stand beside it."""
+    pairs: list[tuple[Any, Any, Any]]
+    if isinstance(data, list) and isinstance(written, list):
+        pairs = [(one, two, {}) for one, two in zip(data, written, strict=False)]
+    elif isinstance(data, Mapping) and isinstance(written, Mapping):
+        more = shared.get(str(also.get("$ref", "")).rpartition("/")[2], also).get("properties", {})
+        allowed = [*dict.fromkeys([*written, *more])]
+        for key in data:
+            if key not in allowed:
+                return str(key), allowed
+        pairs = [(data[key], written[key], more.get(key, {})) for key in written if key in data]
+    else:
+        return None
+    return next((found for pair in pairs if (found := _stray(*pair, shared)) is not None), None)
 
 
 _IMPLIED = (

@@ -184,7 +184,7 @@ def _guaranteed(
     mechanism = chosen.mechanism
     found = accounting.risk(problem, mechanism)
     blind = risk_without_release(problem)
-    value = _capped(_at_least(found, blind, goal), goal, mechanism)
+    value = _capped(_at_least(found, blind, goal, wider=problem.family.takes_ranges), goal, mechanism)
     constant, distorted = gamma(problem), accounting.distortion(problem, mechanism)
     # a hair above the risk, where the limit is a hair weaker: a plan for 1/5 has the limit of 1/5
     about = min(1.0, value * (1 + 1e-6))
@@ -247,7 +247,7 @@ def _earlier(problem: Problem, after: Sequence[Plan]) -> list[Mechanism]:
     return [one.mechanism for one in after]
 
 
-def _at_least(found: accounting.Risk, blind: float, goal: Target) -> float:
+def _at_least(found: accounting.Risk, blind: float, goal: Target, *, wider: bool = True) -> float:
     """The risk, never below that of a guess without a release: one of two such numbers would be wrong.
 
     A proven bound may well be the lower one of two. Else the larger one counts, and a target between them is refused,
@@ -258,10 +258,10 @@ def _at_least(found: accounting.Risk, blind: float, goal: Target) -> float:
     if not isinstance(goal, MaxRisk) or not meets(found.value, goal) or meets(blind, goal):
         return blind
     if not meets(blind, goal, within=1 + _ROUNDED_UP):
+        ways = "use a smaller tolerance, or state a wider prior if outsiders know less"
         raise TargetError(
             f"a risk of {goal.value:g} cannot be met with this prior: a guess that never saw a release hits with "
-            f"{blind:.6g}. Ask for a larger risk, use a smaller tolerance, or state a wider prior if outsiders know "
-            "less."
+            f"{blind:.6g}. Ask for a larger risk, {ways if wider else 'or use a smaller tolerance'}."
         )
     return found.value
 

@@ -13,6 +13,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 __all__ = [
     "REL_TOL",
     "in_hundreds",
+    "rate_down",
+    "rate_up",
     "read_down",
     "read_up",
     "shown_down",
@@ -79,17 +81,41 @@ def read_down(value: float, digits: int = 3, *, times: int = 1) -> str:
     return _read(value, digits, times, ROUND_FLOOR)
 
 
-def in_hundreds(*chances: float) -> tuple[int, list[int]]:
+def rate_up(rate: float, digits: int = 3, *, times: int = 1) -> str:
+    """A measured rate as it stands beside others: with so many decimals, never below it; ``times`` 100 for per cent.
+
+    >>> rate_up(0.2752), rate_up(0.2752, 1, times=100), rate_up(0.1)
+    ('0.276', '27.6', '0.100')
+    """
+    return _with_decimals(rate, digits, times, ROUND_CEILING)
+
+
+def rate_down(rate: float, digits: int = 3, *, times: int = 1) -> str:
+    """The same, never above it: for the lower end of an interval.
+
+    >>> rate_down(0.2758), rate_down(0.0)
+    ('0.275', '0.000')
+    """
+    return _with_decimals(rate, digits, times, ROUND_FLOOR)
+
+
+def in_hundreds(*chances: float, least: int = 100) -> tuple[int, list[int]]:
     """Chances as so many cases of 100, 1,000 and so on: the fewest of which rounding up adds no tenth to any.
+
+    ``least`` is the least number of cases.
 
     >>> in_hundreds(0.1, 0.07), in_hundreds(0.1, 0.0101), in_hundreds(22 / 97)
     ((100, [10, 7]), (1000, [100, 11]), (100, [23]))
     """
     exact = [Decimal(repr(float(chance))) for chance in chances]
-    base = 100
+    base = least
     while base < 10**9 and any(math.ceil(base * one) > base * one * Decimal("1.1") for one in exact):
         base *= 10
     return base, [math.ceil(base * one) for one in exact]
+
+
+def _with_decimals(value: float, digits: int, times: int, side: str) -> str:
+    return f"{(times * Decimal(repr(float(value)))).quantize(Decimal(1).scaleb(-digits), rounding=side):f}"
 
 
 def _read(value: float, digits: int, times: int, side: str) -> str:

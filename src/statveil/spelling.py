@@ -44,6 +44,7 @@ __all__ = [
     "parse_priors",
     "parse_secret",
     "parse_shape",
+    "parse_share",
 ]
 
 PublicShape = Callable[[str, str], Shape]
@@ -58,16 +59,25 @@ _CALL = re.compile(r"^([A-Za-z_][A-Za-z0-9_]*)\((.*)\)$")
 
 def parse_number(text: str, what: str) -> float:
     """One finite number."""
+    return _number(text, what, "a number")
+
+
+def parse_share(text: str, what: str) -> float:
+    """A number that is a part of 1, such as a risk: what is written in per cent was meant so."""
+    return _number(text, what, "a number", share=True)
+
+
+def _number(text: str, what: str, form: str, *, share: bool = False) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise ProblemError(f"{what} must be a number. Got {text!r}{_hint(text.strip())}.") from None
+        raise ProblemError(f"{what} must be {form}. Got {text!r}{_hint(text.strip(), share=share)}.") from None
     if not math.isfinite(value):
         raise ProblemError(f"{what} must be a finite number. Got {text!r}.")
     return value
 
 
-def _hint(text: str) -> str:
+def _hint(text: str, *, share: bool = False) -> str:
     """How to write what was probably meant; never a guess that is taken silently."""
     advice = "with a decimal point and without marks between thousands"
     if re.fullmatch(r"[-+]?\d{1,3}(,\d{3})", text) and not text.lstrip("+-").startswith("0"):
@@ -79,9 +89,11 @@ def _hint(text: str) -> str:
         mark = next(char for char in text.lstrip("+-") if not char.isdigit())
         return f"; write {text.replace(mark, '').replace(',', '.')}, {advice}"
     if text.endswith("%"):
-        share = re.fullmatch(r"\d+(\.\d+)?", text[:-1].strip())
-        meant = f"{float(share[0]) / 100:g} for a share, or " if share else ""
-        return f"; write {meant}a number in the unit of the statistic, without '%'"
+        number = re.fullmatch(r"(\d+(\.\d+)?)\s*%+", text)
+        part = f"{float(number[1]) / 100:.12g}" if number else ""
+        if share:
+            return f"; write {part or 'it as a part of 1, without the sign'}"
+        return f"; write {part and f'{part} for a share, or '}a number in the unit of the statistic, without '%'"
     if thousands := re.fullmatch(r"([-+]?\d+)\s*[kKtT]", text):
         return f"; write {thousands[1]}000"
     return f"; write it {advice}" if re.fullmatch(r"[-+\d.,'\s]+", text) else ""
@@ -167,10 +179,17 @@ def parse_family(
 
 def parse_amount(text: str, what: str) -> float | Relative:
     """A number in the unit of the column, or a share written in per cent."""
-    share = text.strip()
+    share, form = text.strip(), "a number in the unit of the statistic, or a share such as 5%"
     if not share.endswith("%"):
-        return parse_number(text, what)
-    return Relative(parse_number(share[:-1], f"{what} in per cent") / 100)
+        return _number(text, what, form)
+    try:
+        return Relative(float(share[:-1]) / 100)
+    except ValueError as error:
+        if isinstance(error, ProblemError):
+            raise
+        number = re.fullmatch(r"(\d+(?:[.,]\d+)?)[\s%]*", share)
+        meant = f"; write {number[1].replace(',', '.')}%" if number else ""
+        raise ProblemError(f"{what} must be {form}. Got {text!r}{meant}.") from None
 
 
 def parse_shape(text: str | None, *, public_shape: PublicShape | None = None) -> str | Standard | None:
@@ -204,9 +223,11 @@ def parse_priors(texts: Sequence[str], *, named: bool = True) -> Box | None:
     """All ``--prior`` options together; ``None`` where none was given. Without a family the one prior has no name."""
     axes: dict[str, Axis] = {}
     for text in texts:
-        name, axis = _parse_prior(text) if named or _names(text) else _parse_prior(_with_name(text))
+        alone = not named and not _names(text)
+        name, axis = _parse_prior(_with_name(text), given=text) if alone else _parse_prior(text)
         if name in axes:
-            raise ProblemError(f"the prior of {name!r} is given twice; keep one of them.")
+            of = "" if alone else f" of {name!r}"
+            raise ProblemError(f"the prior{of} is given twice; keep one of them.")
         axes[name] = axis
     return Box(axes) if axes else None
 
@@ -238,20 +259,24 @@ def _with_name(text: str) -> str:
     return f"{VALUE}~{whole.lstrip('~')}" if whole.lstrip("~").startswith("between(") else f"{VALUE}={whole}"
 
 
-def _parse_prior(text: str) -> tuple[str, Axis]:
+def _parse_prior(text: str, *, given: str | None = None) -> tuple[str, Axis]:
+    """A belief with its name; ``given`` is what was typed where no name was needed: messages then have none."""
     head, tilde, tail = text.partition("~")
     name, equals, span = head.partition("=")
     name = name.strip()
+    own = name if given is None else ""
+    before = own and f"{own}="
     if not name or (not equals and not tilde):
         raise ProblemError(f"a prior must name its parameter. Got {text!r}. {_PRIOR_HELP}.")
-    what = f"the prior of {name!r}"
+    what = f"the prior of {own!r}" if own else "the prior"
+    got = text if given is None else given
     if another := re.search(r"[,;\s]\s*([^\s,;:=~()]*[^\s\d,;:=~().][^\s,;:=~()]*)\s*[=~]", span + tilde + tail):
         raise ProblemError(
-            f"{what} must be given by itself. Got {text!r}; give {another[1]!r} an option of its own, as in "
-            f"--prior {name}=LO:HI --prior {another[1]}=LO:HI."
+            f"{what} must be given by itself. Got {got!r}; give {another[1]!r} an option of its own, as in "
+            f"--prior {before}LO:HI --prior {another[1]}=LO:HI."
         )
     if not tilde:
-        return name, _parse_span(span, what, name)
+        return name, _parse_span(span, what, before)
     call = _CALL.match(tail.strip() if tail.strip() != "log" else "log()")
     if call is None:
         raise ProblemError(f"the part after '~' in {what} must look like normal(M,S). Got {tail!r}. {_PRIOR_HELP}.")
@@ -261,47 +286,50 @@ def _parse_prior(text: str) -> tuple[str, Axis]:
     if function == "between":
         if equals or len(values) != 3:
             raise ProblemError(
-                f"{what} must look like {name}~between(A,B,0.9), without a range, three numbers with decimal points. "
-                f"Got {text!r}."
+                f"{what} must look like {own and f'{own}~'}between(A,B,0.9), without a range, three numbers with "
+                f"decimal points. Got {got!r}."
             )
         return name, Elicited(a=values[0], b=values[1], sure=values[2])
     low, colon, high = span.partition(":")
     if not colon:
-        raise ProblemError(f"{what} needs a range to which {function}(...) is cut. Got {text!r}. {_PRIOR_HELP}.")
+        raise ProblemError(f"{what} needs a range to which {function}(...) is cut. Got {got!r}. {_PRIOR_HELP}.")
     ends = parse_number(low, f"the lower end in {what}"), parse_number(high, f"the upper end in {what}")
     if function == "log":
         if values:
-            raise ProblemError(f"{what} must look like {name}=LO:HI~log, without arguments. Got {text!r}.")
-        return name, LogUniform(*_ordered(ends, name))
+            raise ProblemError(f"{what} must look like {before}LO:HI~log, without arguments. Got {got!r}.")
+        return name, LogUniform(*_ordered(ends, own))
     if function == "slope":
         if len(values) != 1:
-            raise ProblemError(f"{what} must look like {name}=LO:HI~slope(L). Got {text!r}.")
-        return name, LogSlope(*_ordered(ends, name), *values)
+            raise ProblemError(f"{what} must look like {before}LO:HI~slope(L). Got {got!r}.")
+        return name, LogSlope(*_ordered(ends, own), *values)
     if function == "lipschitz":
         if len(values) != 2:
-            raise ProblemError(f"{what} must look like {name}=LO:HI~lipschitz(FLOOR,L). Got {text!r}.")
-        return name, Lipschitz(*_ordered(ends, name), *values)
-    low_end, high_end = _ordered(ends, name)
+            raise ProblemError(f"{what} must look like {before}LO:HI~lipschitz(FLOOR,L). Got {got!r}.")
+        return name, Lipschitz(*_ordered(ends, own), *values)
+    low_end, high_end = _ordered(ends, own)
     return name, Density(function, values, low=low_end, high=high_end)
 
 
-def _parse_span(text: str, what: str, name: str) -> Axis:
+def _parse_span(text: str, what: str, before: str) -> Axis:
+    """A number or a range; ``before`` is what people write before it: the name, where there is one."""
     low, colon, high = text.partition(":")
     if not colon:
         number, apart = r"[-+]?\d[\d.,_]*", r"-|\u2013|\.\.+|to|,\s|;|/|\s|,(?=\d{4})"
         if two := re.fullmatch(rf"\s*[\[(]?\s*({number}?)\s*(?:{apart})\s*({number})\s*[\])]?\s*", text):
             raise ProblemError(
-                f"{what} must be a number or a range LO:HI. Got {text!r}; write {name}={two[1]}:{two[2]} for a range."
+                f"{what} must be a number or a range LO:HI. Got {text!r}; write {before}{two[1]}:{two[2]} for a range."
             )
-        return Known(parse_number(text, what))
+        return Known(_number(text, what, "a number or a range LO:HI"))
     ends = parse_number(low, f"the lower end of {what}"), parse_number(high, f"the upper end of {what}")
-    return Flat(*_ordered(ends, name))
+    return Flat(*_ordered(ends, before.rstrip("=")))
 
 
 def _ordered(ends: tuple[float, float], name: str) -> tuple[float, float]:
     low, high = ends
     if low >= high:
         state = "reversed" if low > high else "empty"
+        if not name:
+            raise ProblemError(f"the range of the prior is {state}. Got {low:g}:{high:g}; write the smaller end first.")
         raise ProblemError(
             f"the range of {name!r} is {state}. Got {low:g}:{high:g}; write the smaller end first, "
             f"or {name}={low:g} if the value is publicly known."
@@ -311,7 +339,7 @@ def _ordered(ends: tuple[float, float], name: str) -> tuple[float, float]:
 
 def parse_secret(text: str) -> Secret:
     """``mean``, ``quantile:A``, ``total:N`` and so on."""
-    return secret_from_text(text, parse_number)
+    return secret_from_text(text, parse_share)
 
 
 def parse_also(text: str) -> Also:

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from statveil.disk import sync
 from statveil.errors import FileError, cannot
 from statveil.work_folder import empty, work_folder
 
-__all__ = ["is_special", "names_folder", "put_whole", "write_synced", "write_whole"]
+__all__ = [
+    "Named",
+    "check_apart",
+    "check_folder",
+    "is_special",
+    "names_folder",
+    "put_whole",
+    "write_synced",
+    "write_whole",
+]
+
+Named = tuple[str, str | os.PathLike[str]]
+"""What a file is to the one who asked, such as "the input", and where it is."""
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes, *, private: bool = False) -> None:
@@ -31,6 +44,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes, *, private: bool =
                     os.set_blocking(device.fileno(), True)
                 device.write(content)
             return
+        check_folder(path)
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, "Is a directory")
         with work_folder(target) as folder:
@@ -38,6 +52,35 @@ def write_whole(path: str | os.PathLike[str], content: bytes, *, private: bool =
             put_whole(target, content, folder=folder, private=private)
     except OSError as error:
         raise cannot(f"write {path}", error) from None
+
+
+def check_folder(path: str | os.PathLike[str], *, named: str | None = None) -> None:
+    """Refuse an output whose folder is not there: the system would speak of the file, which nobody expects to be.
+
+    ``named`` is how the one who asked called the output, where that is not its path.
+    """
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise FileError(f"cannot write {named or os.fspath(path)}: there is no folder {folder}.")
+
+
+def check_apart(inputs: Iterable[Named], outputs: Iterable[Named]) -> None:
+    """Refuse an output that is, holds or lies inside an input or another output."""
+    seen = {_real(path): f"{what} {os.fspath(path)}" for what, path in inputs}
+    for what, path in outputs:
+        real = _real(path)
+        for taken, other in seen.items():
+            if real == taken:
+                raise FileError(f"{what} {os.fspath(path)} would be written over {other}; give it another name.")
+            if real in taken.parents:
+                raise FileError(f"{what} {os.fspath(path)} is a folder that holds {other}; write it elsewhere.")
+            if taken in real.parents:
+                raise FileError(f"{what} {os.fspath(path)} lies inside {other}; write it elsewhere.")
+        seen[real] = f"{what} {os.fspath(path)}"
+
+
+def _real(path: str | os.PathLike[str]) -> Path:
+    return Path(os.path.realpath(path))
 
 
 def names_folder(path: str | os.PathLike[str]) -> bool:

@@ -101,7 +101,7 @@ def test_a_share_where_a_number_is_meant_says_how(cli):
     assert "a relative tolerance is for a problem without a family" in err
     code, out, err = cli("plan", *asked, "--tolerance", "1", "--max-risk", "20%")
     assert (code, out) == (2, "")
-    assert "write 0.2 for a share" in err
+    assert "Got '20%'; write 0.2." in err
 
 
 @given(st.floats(-1e12, 1e12), st.sampled_from([",", ".", " ", "'"]), st.sampled_from([",", "."]))
@@ -147,7 +147,7 @@ def test_other_ways_to_write_a_prior_say_how(cli, prior, words):
         (("--secret", "q95"), "write quantile:0.95"),
         (("--secret", "p5"), "write quantile:0.05"),
         (("--secret", "average"), "write mean"),
-        (("--secret", "share:Sales"), "write fraction:J"),
+        (("--secret", "share"), "write fraction:J"),
         (("--secret", "quantile:0,95"), "write 0.95"),
         (("--known", "min=0,5"), "write decimals with a point"),
         (("--known", "atoms=0,5"), "several atoms or heaps with '/'"),

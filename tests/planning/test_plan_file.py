@@ -173,7 +173,7 @@ def test_a_new_file_has_the_permissions_of_any_new_file(tmp_path):
 
 # --- writing fails --------------------------------------------------------------------------------
 def test_writing_into_a_missing_directory(tmp_path):
-    with pytest.raises(sv.PlanFileError, match="No such file or directory"):
+    with pytest.raises(sv.PlanFileError, match="there is no folder"):
         save_plan(made("categorical"), tmp_path / "none" / "plan.json")
     assert list(tmp_path.iterdir()) == []
 
@@ -446,3 +446,45 @@ def test_any_bytes_are_refused(content, tmp_path_factory):
     path.write_bytes(content)
     with pytest.raises(sv.PlanFileError):
         load_plan(path)
+
+
+# --- keys that nothing reads ------------------------------------------------------------------------
+def key_paths(data, above=()):
+    """Every key of a file, with the way to it."""
+    pairs = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in pairs:
+        if isinstance(data, dict):
+            yield (*above, key)
+        yield from key_paths(value, (*above, key))
+
+
+@every_plan
+def test_no_misspelt_key_is_taken_as_left_out(name):
+    text = text_of(name)
+    for *above, key in key_paths(json.loads(text)):
+        data = json.loads(text)
+        place = data
+        for step in above:
+            place = place[step]
+        place[f"{key}x"] = place.pop(key)
+        with pytest.raises(sv.PlanFileError):
+            parse_plan(json.dumps(data))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [("robust_to", "robustto"), ("risk_without_release", "risk_without_relase")],
+)
+def test_the_nearest_key_is_named(right, wrong):
+    data = json.loads(text_of("categorical"))
+    data[wrong] = data.pop(right)
+    with pytest.raises(sv.PlanFileError, match=f"unknown key '{wrong}'; did you mean '{right}'"):
+        parse_plan(json.dumps(data))
+
+
+@every_plan
+def test_plans_from_before_some_keys_still_load(name):
+    data = json.loads(text_of(name))
+    newer = ("risk_without_release", "robust_to", "robust_risk", "certificate", "optimum", "optimum_kind")
+    older = {key: value for key, value in data.items() if key not in (*newer, "efficiency_optimum")}
+    assert parse_plan(json.dumps(older)).risk == data["risk"]

@@ -184,7 +184,7 @@ def test_a_plan_of_a_table_replaces_no_other_file(cli, tmp_path):
     place.write_text(TEXT)
     code, _, err = cli("plan", "--spec", place, "-o", place)
     assert (code, place.read_text()) == (2, TEXT)
-    assert "is not a plan" in err
+    assert "would be written over the specification" in err
     code, _, err = cli("plan", "--spec", tmp_path / "none.toml")
     assert code == 2
     assert "cannot read" in err

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import statveil as sv
 from statveil.problem.secret import SECRETS
-from statveil.rounding import in_hundreds, read_down, read_up
+from statveil.rounding import in_hundreds, rate_down, rate_up, read_down, read_up
 from statveil.words.audit import subject_text, verdict_sentence
 from statveil.words.caveats import assumed, belief_text, known_text, not_protected
 from statveil.words.glossary import TERMS, terms_in
@@ -233,7 +233,7 @@ def test_shares_are_close_in_percentage_points():
 
 def test_a_verdict_flatters_nobody():
     good = verdict_sentence("holds", rate=0.1, up_to=0.1401, claimed=0.2)
-    assert good.says.endswith("Over very many tries it is at most 15 of 100.")
+    assert good.says.endswith("Over very many tries it is at most 141 of 1,000.")
     assert "Chance alone" not in good.says
     assert "Chance alone" in verdict_sentence("holds", rate=0.21, up_to=0.25, claimed=0.2).says
     bad = verdict_sentence("leaks", rate=0.9, up_to=0.95, claimed=0.2)
@@ -282,3 +282,19 @@ def test_a_table_says_how_often_any_figure_is_guessed():
 def test_tiny_chances_have_words_too():
     assert often(1e-12) == ["a share of 1e-12"]
     assert often(3e-7, 1e-7) == ["3 of 10,000,000", "1 of 10,000,000"]
+
+
+@given(st.integers(0, 2000), st.integers(200, 2000))
+def test_a_measured_rate_is_one_number_and_never_below_itself(hits, trials):
+    """In the table of an audit, in per cent, and as cases of a thousand."""
+    rate = min(hits, trials) / trials
+    in_table, in_percent = rate_up(rate), rate_up(rate, 1, times=100)
+    assert Fraction(in_table) == Fraction(in_percent) / 100
+    assert Fraction(min(hits, trials), trials) <= Fraction(in_table) + Fraction(1, 10**15)
+    assert Fraction(in_table) < Fraction(min(hits, trials), trials) + Fraction(1, 1000)
+    assert Fraction(rate_down(rate)) <= Fraction(in_table)
+    said = verdict_sentence("leaks", rate=rate, up_to=1.0, claimed=0.0).says
+    right, of = re.search(r"right in ([\d,]+) of ([\d,]+) tries", said).groups()
+    cases = Fraction(int(right.replace(",", "")), int(of.replace(",", "")))
+    # of rare hits more digits are said: a tenth more would flatter nobody, and tell little
+    assert cases == Fraction(in_table) if of in ("100", "1,000") else rate - 1e-15 <= cases <= Fraction(in_table)

@@ -30,6 +30,7 @@ from statveil.made_plan import Plan
 from statveil.numbers import number
 from statveil.problem.structure import Structure
 from statveil.problem.tolerance import Relative
+from statveil.rounding import rate_up, shown_up
 from statveil.specification.planned import TablePlan
 from statveil.spoken import Progress
 from statveil.tables.between_columns import between
@@ -384,17 +385,17 @@ def _finding(
     rate, baseline = score.hits / score.trials, guessing.hits / guessing.trials
     low, high = ends
     verdict = decided(low, high, claimed)
-    hits = f"Using {attacker.doc}, it hits {rate:.1%} of the time"
+    hits = f"Using {attacker.doc}, it hits {rate_up(rate, 1, times=100)}% of the time"
     if verdict == "leaks":
-        says = f"{hits}; the plan claims {claimed:.3g}. {attacker.remedy}"
+        says = f"{hits}; the plan claims {shown_up(claimed, 3)}. {attacker.remedy}"
     elif verdict == "undecided":
         says = (
-            f"{hits}, at most {high:.1%}; the plan claims {claimed:.3g}. {score.trials} trials cannot tell; "
-            "allow more of them."
+            f"{hits}, at most {rate_up(high, 1, times=100)}%; the plan claims {shown_up(claimed, 3)}. "
+            f"{score.trials} trials cannot tell; allow more of them."
         )
     else:
         against = " and no more than guessing without the release" if rate <= baseline <= claimed else ""
-        says = f"{hits}{against}, at most {high:.1%}; the plan claims {claimed:.3g}."
+        says = f"{hits}{against}, at most {rate_up(high, 1, times=100)}%; the plan claims {shown_up(claimed, 3)}."
     here = attacker.attack(view)
     return Finding(
         attacker=attacker.name,

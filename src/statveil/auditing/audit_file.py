@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 
@@ -12,7 +13,7 @@ from statveil.plan_file import DAMAGE, damage
 from statveil.small_file import read_small
 from statveil.whole_file import write_whole
 
-__all__ = ["load_audit", "save_audit"]
+__all__ = ["load_audit", "release_mark", "save_audit"]
 
 _ANEW = "write it with 'statveil audit ... -o audit.json'"
 
@@ -21,6 +22,13 @@ def save_audit(found: Audit | TableAudit, path: str | os.PathLike[str]) -> None:
     """Write an audit for its owner's eyes, whole or not at all."""
     text = json.dumps(found.to_json(), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
     write_whole(path, text.encode(), private=True)
+
+
+def release_mark(found: Audit | TableAudit) -> str:
+    """A hash of which release was attacked, and which secrets of which columns; an audit replaces one of the same."""
+    audits = (found,) if isinstance(found, Audit) else found.audits
+    facts = sorted([one.original or "", one.released or "", one.column or "", one.secret] for one in audits)
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
 def load_audit(path: str | os.PathLike[str]) -> Audit | TableAudit:

@@ -16,6 +16,7 @@ from statveil.errors import ProblemError, TableError, unknown_name
 from statveil.made_plan import Plan
 from statveil.problem.parameters import OutsidePriorError
 from statveil.problem.tolerance import Relative
+from statveil.rounding import rate_up, shown_up
 from statveil.spoken import Progress
 
 __all__ = ["audit_rows"]
@@ -121,11 +122,11 @@ def _finding(
 ) -> Finding:
     low, high = ends
     verdict = decided(low, high, plan.risk)
-    says = f"Using {attacker.doc}, it hits {rate:.1%} of the time"
+    says = f"Using {attacker.doc}, it hits {rate_up(rate, 1, times=100)}% of the time"
     if verdict == "leaks":
-        says += f"; the plan claims {plan.risk:.3g}. {attacker.remedy}"
+        says += f"; the plan claims {shown_up(plan.risk, 3)}. {attacker.remedy}"
     else:
-        says += f", at most {high:.1%}; the plan claims {plan.risk:.3g}."
+        says += f", at most {rate_up(high, 1, times=100)}%; the plan claims {shown_up(plan.risk, 3)}."
         says += " Allow more trials, which tell." if verdict == "undecided" else ""
     here = attacker.attack(view)
     tolerance = plan.problem.family.narrow(plan.problem.tolerance)

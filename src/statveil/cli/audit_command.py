@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from statveil.cli.engines import engine_option, read_by
 from statveil.cli.options import Once, echo_json, json_option
+from statveil.cli.outputs import check_output, keep_another, overwrite_option, page_of, subject_of_page, tables
 from statveil.cli.parsing import parse_knowledge
 from statveil.cli.progress import shown
 from statveil.cli.table_plans import table_plan_of
 from statveil.cli.terminal import IN_PLACE, echo
+from statveil.errors import FileError
 from statveil.plan_file import load_plan
 from statveil.problem.structure import Structure
+from statveil.rounding import rate_up
 from statveil.spoken import describe
+from statveil.whole_file import Named
+
+if TYPE_CHECKING:
+    from statveil.auditing.audit import Audit
+    from statveil.auditing.table_audit import TableAudit
 
 __all__ = ["command"]
 
@@ -55,6 +65,7 @@ __all__ = ["command"]
 @click.option(
     "-o", "--output", metavar="FILE", help="Write the audit as a page (.html), or as JSON (.json). It is private."
 )
+@overwrite_option
 @engine_option
 @json_option
 def command(
@@ -69,6 +80,7 @@ def command(
     trials: int,
     seed: int | None,
     output: str | None,
+    overwrite: bool,
     engine: str | None,
     as_json: bool,
 ) -> None:
@@ -83,12 +95,18 @@ def command(
     from statveil.auditing.audit_file import save_audit
     from statveil.report.audit import audit_page
 
-    write = save_audit if output is not None and output.lower().endswith(".json") else audit_page
-    tables = table_plan_of(plan_file)
-    plan: Any = load_plan(plan_file) if tables is None else tables
-    if column is None and tables is None and plan.release_mode.of_one_column:
-        raise click.UsageError("the plan is about one column: name it (--column). A specification needs none.")
+    write = save_audit if output is not None and _is_json(output) else audit_page
     structure, records, releases = parse_knowledge(known)
+    if output is not None:
+        reads: list[Named] = [("the plan", plan_file), *tables(original=original, released=released)]
+        reads += [] if record is None else [("the record", record)]
+        for other, table in releases:
+            reads += [("the plan", other), *tables(other=table)]
+        check_output(output, reads, overwrite=overwrite, ours=_AUDITS[_is_json(output)], what="an audit")
+    whole = table_plan_of(plan_file)
+    plan: Any = load_plan(plan_file) if whole is None else whole
+    if column is None and whole is None and plan.release_mode.of_one_column:
+        raise click.UsageError("the plan is about one column: name it (--column). A specification needs none.")
     with shown() as progress:
         found = audit(
             plan,
@@ -106,6 +124,7 @@ def command(
             progress=progress,
         )
     if output is not None:
+        keep_another(output, "the audit of another release", same=_of_the_same(found), overwrite=overwrite)
         write(found, output)
         IN_PLACE.append(output)
     if as_json:
@@ -118,9 +137,38 @@ def command(
         if one.verdict == "undecided" and not found.leaks:
             where = "" if isinstance(found, Audit) else f"Column {one.column}: u"
             echo(
-                f"{where or 'U'}ndecided after {one.trials:,} trials: an attacker may hit up to {one.up_to:.3f} of the "
-                f"time. Allow more of them, such as --trials {4 * one.trials}.",
+                f"{where or 'U'}ndecided after {one.trials:,} trials: an attacker may hit up to "
+                f"{rate_up(one.up_to)} of the time. Allow more of them, such as --trials {4 * one.trials}.",
                 err=True,
             )
     if found.leaks:
         sys.exit(1)
+
+
+def _is_json(output: str) -> bool:
+    return output.lower().endswith(".json")
+
+
+def _audit_json(place: Path) -> bool:
+    from statveil.auditing.audit_file import load_audit
+
+    try:
+        load_audit(place)
+    except FileError:
+        return False
+    return True
+
+
+_AUDITS = {True: _audit_json, False: page_of("private audit")}
+"""Whether a file is an earlier audit: as JSON, or as a page."""
+
+
+def _of_the_same(found: Audit | TableAudit) -> Callable[[Path], bool]:
+    """Whether a file that is an audit is one of the same release."""
+    from statveil.auditing.audit_file import load_audit, release_mark
+
+    def same(place: Path) -> bool:
+        about = release_mark(load_audit(place)) if _is_json(place.name) else subject_of_page(place)
+        return about == release_mark(found)
+
+    return same

@@ -7,6 +7,7 @@ import re
 import click
 
 from statveil.cli.options import Once, echo_json, json_option
+from statveil.cli.outputs import check_output, overwrite_option, tables
 from statveil.cli.parsing import parse_family, parse_number, parse_priors, parse_secret
 from statveil.cli.progress import shown
 from statveil.cli.terminal import IN_PLACE, echo
@@ -48,7 +49,7 @@ __all__ = ["command"]
 @click.option(
     "-o", "--output", metavar="FILE", help="Write a page (.html), a picture (.svg, .png) or a table (.csv). Private."
 )
-@click.option("--overwrite", is_flag=True, help="Replace an existing output.")
+@overwrite_option
 @json_option
 def command(
     table: str,
@@ -70,10 +71,12 @@ def command(
 ) -> None:
     """Attackers' errors and distortions of our mechanisms and the alternatives on one column. PRIVATE."""
     from statveil.comparing.compare import compare
-    from statveil.report.comparison import check_output, save_comparison
+    from statveil.report.chart import check_suffix
+    from statveil.report.comparison import save_comparison
 
     if output is not None:
-        check_output(output, table, overwrite=overwrite)
+        check_suffix(output)
+        check_output(output, tables(original=table), overwrite=overwrite)
     with shown() as progress:
         found = compare(
             table,

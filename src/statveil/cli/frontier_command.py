@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from statveil.cli.options import Once, echo_json, grid_options, json_option, problem_from, problem_options
+from statveil.cli.outputs import check_output, overwrite_option, shape_files
 from statveil.cli.progress import line_shown
 from statveil.cli.terminal import IN_PLACE, echo
 from statveil.design.frontier import frontier
@@ -27,6 +28,7 @@ __all__ = ["command"]
 @click.option("--points", type=int, default=200, show_default=True, metavar="K", help="At most so many points each.")
 @grid_options
 @click.option("-o", "--output", metavar="FILE", help="Write a page (.html), a picture (.svg, .png) or a table (.csv).")
+@overwrite_option
 @json_option
 def command(
     methods: str | None,
@@ -34,12 +36,14 @@ def command(
     grid: int | None,
     release: str,
     output: str | None,
+    overwrite: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Undominated (distortion, risk) points of each method, with the limit."""
     if output is not None:
         check_suffix(output)
+        check_output(output, shape_files(options), overwrite=overwrite)
     names = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
     with line_shown() as progress:
         found = frontier(

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from statveil.cli.engines import engine_option, read_by
 from statveil.cli.options import Once, echo_json, json_option
+from statveil.cli.outputs import check_output, tables
 from statveil.cli.progress import shown
 from statveil.cli.terminal import IN_PLACE, echo
-from statveil.errors import FileError
 from statveil.spoken import describe
-from statveil.whole_file import is_special, write_whole
+from statveil.whole_file import write_whole
 
 __all__ = ["command"]
 
@@ -30,6 +29,9 @@ def command(table: str, column: str | None, spec: bool, output: str | None, engi
     if spec:
         if column is not None or as_json:
             raise click.UsageError("a specification is about all columns, and is TOML; leave out --column and --json.")
+        if output is not None:
+            kept = "it may hold someone's edits, so give the draft another name"
+            check_output(output, tables(original=table), overwrite=False, advice=kept)
         _draft(read_by(engine, table), output)
         return
     if output is not None:
@@ -47,8 +49,6 @@ def command(table: str, column: str | None, spec: bool, output: str | None, engi
 def _draft(table: Any, output: str | None) -> None:
     from statveil.tables.drafting import draft_specification
 
-    if output is not None and Path(output).exists() and not is_special(Path(output)):
-        raise FileError(f"{output} exists and is kept, as it may hold someone's edits; give the draft another name.")
     with shown() as progress:
         text = draft_specification(table, progress=progress)
     if output is None:

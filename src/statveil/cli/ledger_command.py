@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from statveil.cli.options import Once, echo_json, json_option
-from statveil.cli.parsing import parse_secret
+from statveil.cli.parsing import parse_secret, parse_share
 from statveil.cli.terminal import IN_PLACE, echo
 from statveil.errors import ProblemError
 from statveil.ledger.ledger import Ledger
@@ -71,14 +71,14 @@ def verify(file: str, head: str | None, as_json: bool) -> None:
 @click.option(
     "--secret", required=True, metavar="S", help="What is hidden, as for 'statveil plan': mean, quantile:0.95."
 )
-@click.option("--max-risk", required=True, type=float, metavar="T", help="Largest joint risk of all releases.")
+@click.option("--max-risk", required=True, metavar="T", help="Largest joint risk of all releases.")
 @json_option
-def budget(file: str, dataset: str, column: str, secret: str, max_risk: float, as_json: bool) -> None:
+def budget(file: str, dataset: str, column: str, secret: str, max_risk: str, as_json: bool) -> None:
     """Set the budget of a secret of a column, or change it: an entry of its own, which 'show' lists."""
-    ledger, named = Ledger(file), parse_secret(secret)
-    number = ledger.set_budget(max_risk, dataset=dataset, column=column, secret=named)
-    facts = {"entry": number, "dataset": dataset, "column": column, "secret": named.label, "max_risk": max_risk}
-    text = f"Entry {number}: the joint risk of the {named.label} of {column!r} of {dataset!r} may be {max_risk:g}."
+    ledger, named, most = Ledger(file), parse_secret(secret), parse_share(max_risk, "the largest joint risk")
+    number = ledger.set_budget(most, dataset=dataset, column=column, secret=named)
+    facts = {"entry": number, "dataset": dataset, "column": column, "secret": named.label, "max_risk": most}
+    text = f"Entry {number}: the joint risk of the {named.label} of {column!r} of {dataset!r} may be {most:g}."
     _ended(facts, text, ledger, as_json)
 
 

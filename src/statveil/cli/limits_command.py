@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from statveil.cli.options import Once, echo_json, json_option, problem_from, problem_options
-from statveil.cli.parsing import parse_amount, parse_number
+from statveil.cli.parsing import parse_amount, parse_share
 from statveil.cli.terminal import echo
 from statveil.planning import limits
 from statveil.spoken import describe
@@ -25,7 +25,7 @@ def command(max_risk: str | None, max_distortion: str | None, as_json: bool, **o
     problem = problem_from(options)
     found = limits(
         problem,
-        max_risk=None if max_risk is None else parse_number(max_risk, "the largest allowed risk"),
+        max_risk=None if max_risk is None else parse_share(max_risk, "the largest allowed risk"),
         max_distortion=None if max_distortion is None else parse_amount(max_distortion, "the largest distortion"),
     )
     if as_json:

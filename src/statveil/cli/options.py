@@ -20,6 +20,7 @@ from statveil.cli.parsing import (
 )
 from statveil.cli.terminal import echo
 from statveil.errors import ProblemError
+from statveil.problem.family import FAMILIES
 from statveil.problem.problem import Problem
 from statveil.problem.secret import spellings
 
@@ -120,6 +121,9 @@ def json_option(command: Command) -> Command:
 
 def problem_from(options: dict[str, Any]) -> Problem:
     """The problem that the options state; takes them out of ``options``."""
+    asked = FAMILIES.get(options["family"])
+    if asked is not None and not asked.takes_ranges and options["priors"]:
+        raise ProblemError(asked.without_ranges())
     for needed in ("secret", "tolerance"):
         if options[needed] is None:
             context = click.get_current_context()

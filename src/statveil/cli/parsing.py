@@ -20,6 +20,7 @@ from statveil.spelling import (
     parse_other_prior,
     parse_priors,
     parse_secret,
+    parse_share,
 )
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "parse_range",
     "parse_secret",
     "parse_shape",
+    "parse_share",
 ]
 
 

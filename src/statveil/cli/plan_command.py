@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from statveil.cli.options import Once, echo_json, grid_options, json_option, problem_from, problem_options
-from statveil.cli.parsing import parse_amount, parse_number, parse_range
+from statveil.cli.outputs import check_output, content, json_kind, keep_another, overwrite_option, shape_files
+from statveil.cli.parsing import parse_amount, parse_number, parse_range, parse_share
 from statveil.cli.progress import line_shown
 from statveil.cli.terminal import IN_PLACE, echo
 from statveil.design.methods import METHODS
-from statveil.errors import PlanFileError, ProblemError
+from statveil.errors import ProblemError
 from statveil.made_plan import Plan
-from statveil.plan_file import dump_plan, load_plan, save_plan
+from statveil.plan_file import FORMAT, dump_plan, load_plan, save_plan
 from statveil.planning import plan
 from statveil.problem.problem import Problem
 from statveil.spoken import describe
+from statveil.whole_file import Named
 
 __all__ = ["command"]
 
@@ -47,10 +47,11 @@ __all__ = ["command"]
 @click.option(
     "--spec",
     metavar="FILE",
-    help="Plan all hidden columns of this specification (TOML) at once, and split its budget; no other option but -o "
-    "and --json; see docs/specification.md.",
+    help="Plan all hidden columns of this specification (TOML) at once, and split its budget; no other option but -o, "
+    "--overwrite and --json; see docs/specification.md.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write the plan to this file.")
+@overwrite_option
 @json_option
 def command(
     max_risk: str | None,
@@ -64,13 +65,17 @@ def command(
     after: tuple[str, ...],
     spec: str | None,
     output: str | None,
+    overwrite: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Plan a release: exactly one of --max-risk, --max-distortion and --bin. No data is read."""
     if spec is not None:
-        _plan_table(spec, output, as_json)
+        _plan_table(spec, output, overwrite, as_json)
         return
+    if output is not None:
+        reads: list[Named] = [*(("the plan", file) for file in after), *shape_files(options)]
+        check_output(output, reads, overwrite=overwrite, ours=json_kind(FORMAT), what="a plan")
     earlier = [load_plan(file) for file in after]
     problem = _problem(options, earlier)
     with line_shown() as progress:
@@ -90,7 +95,7 @@ def command(
             progress=progress,
         )
     if output is not None:
-        _keep_other_files(output)
+        _keep(output, dump_plan(made), overwrite)
         save_plan(made, output)
         IN_PLACE.append(output)
     if as_json:
@@ -101,23 +106,27 @@ def command(
         echo(f"Written to {output}.")
 
 
-def _plan_table(spec: str, output: str | None, as_json: bool) -> None:
+def _plan_table(spec: str, output: str | None, overwrite: bool, as_json: bool) -> None:
     """All plans of a specification at once."""
+    from statveil.specification.planned import FORMAT as TABLE_FORMAT
     from statveil.specification.planned import plan_specification
-    from statveil.specification.plans_file import load_table_plan, save_table_plan
+    from statveil.specification.plans_file import dump_table_plan, save_table_plan
     from statveil.specification.specification import load_specification
 
     context = click.get_current_context()
     for param in context.command.params:
         given = context.get_parameter_source(param.name or "")
-        if param.name not in ("spec", "output", "as_json") and given is not ParameterSource.DEFAULT:
+        if param.name not in ("spec", "output", "overwrite", "as_json") and given is not ParameterSource.DEFAULT:
             raise ProblemError(
                 f"--spec states all of it, so {param.opts[-1]} is not for the command line; write it into {spec}."
             )
+    if output is not None:
+        ours = json_kind(TABLE_FORMAT)
+        check_output(output, [("the specification", spec)], overwrite=overwrite, ours=ours, what="a plan of a table")
     with line_shown():
         made = plan_specification(load_specification(spec))
     if output is not None:
-        _keep_other_files(output, load_table_plan)
+        _keep(output, dump_table_plan(made), overwrite)
         save_table_plan(made, output)
         IN_PLACE.append(output)
     if as_json:
@@ -137,21 +146,16 @@ def _problem(options: dict[str, Any], earlier: list[Plan]) -> Problem:
     return earlier[0].problem
 
 
-def _keep_other_files(output: str, load: Callable[[Path], object] = load_plan) -> None:
-    """A plan may replace a plan of its kind, never another file."""
-    place = Path(output)
-    if place.is_file() and place.stat().st_size:
-        try:
-            load(place)
-        except PlanFileError:
-            raise PlanFileError(f"{output} exists and is not a plan; give another name for the plan.") from None
+def _keep(output: str, made: str, overwrite: bool) -> None:
+    """A plan that is there stays, unless it is the same one."""
+    keep_another(output, "another plan", same=lambda place: content(place) == json.loads(made), overwrite=overwrite)
 
 
 def _risks(text: str | None, problem: Problem) -> float | list[float] | None:
     """One risk, or one for each of two secrets."""
     if text is None or not problem.also or "," not in text:
-        return _number(text, "the largest allowed risk")
-    return [parse_number(part, "the largest allowed risk of each secret") for part in text.split(",")]
+        return None if text is None else parse_share(text, "the largest allowed risk")
+    return [parse_share(part, "the largest allowed risk of each secret") for part in text.split(",")]
 
 
 def _number(text: str | None, what: str) -> float | None:

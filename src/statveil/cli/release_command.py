@@ -8,6 +8,8 @@ import click
 
 from statveil.cli.engines import engine_option, opener
 from statveil.cli.options import Once, echo_json, json_option
+from statveil.cli.outputs import overwrite_option
+from statveil.cli.parsing import parse_share
 from statveil.cli.progress import shown
 from statveil.cli.table_plans import table_plan_of
 from statveil.cli.terminal import IN_PLACE, echo
@@ -40,14 +42,14 @@ __all__ = ["command"]
 )
 @click.option("--ledger", "books", metavar="FILE", help="Enter the release here; refused where it passes a budget.")
 @click.option("--dataset", metavar="NAME", help="With --ledger: the name of the table, whose rows stay the same.")
-@click.option("--budget", type=float, metavar="T", help="With --ledger: largest joint risk of the secret, set once.")
+@click.option("--budget", metavar="T", help="With --ledger: largest joint risk of the secret, set once.")
 @click.option("--audience", metavar="NAME", help="With --ledger: who gets it; noted, and all count together.")
 @click.option(
     "--planned-again",
     is_flag=True,
     help="With a specification: say on the card that it was planned again after a release, audit or refusal.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace an existing output.")
+@overwrite_option
 @click.option("--round", "digits", type=int, metavar="DIGITS", help="Decimals of the released numbers.")
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="For tests only: a seed that can be guessed.")
 @engine_option
@@ -62,7 +64,7 @@ def command(
     shuffle: bool,
     books: str | None,
     dataset: str | None,
-    budget: float | None,
+    budget: str | None,
     audience: str | None,
     planned_again: bool,
     overwrite: bool,
@@ -234,7 +236,7 @@ def _entered(keeper: Keeper | None) -> dict[str, Any]:
     return {} if keeper is None else {"ledger": keeper.to_json()}
 
 
-def _keeper(books: str | None, dataset: str | None, budget: float | None, audience: str | None) -> Keeper | None:
+def _keeper(books: str | None, dataset: str | None, budget: str | None, audience: str | None) -> Keeper | None:
     """Who keeps account of the release, if someone does."""
     if books is None:
         given = {"--dataset": dataset, "--budget": budget, "--audience": audience}
@@ -245,4 +247,5 @@ def _keeper(books: str | None, dataset: str | None, budget: float | None, audien
         raise click.UsageError("--ledger counts releases of a dataset; name it with --dataset.")
     from statveil.ledger.ledger import EVERYONE, Ledger
 
-    return Ledger(books).keeper(dataset=dataset, budget=budget, audience=EVERYONE if audience is None else audience)
+    most = None if budget is None else parse_share(budget, "the budget")
+    return Ledger(books).keeper(dataset=dataset, budget=most, audience=EVERYONE if audience is None else audience)

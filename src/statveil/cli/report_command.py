@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from statveil.cli.options import Once, echo_json, json_option
+from statveil.cli.outputs import check_output, page_of
 from statveil.cli.progress import line_shown
 from statveil.cli.table_plans import table_plan_of
 from statveil.cli.terminal import IN_PLACE, echo
@@ -56,6 +57,10 @@ def command(
     """
     from statveil.report.document.write import write_report
 
+    audience = "public" if public else "private"
+    named = {"the plan": plan_file, "the specification": spec, "the card": card_file, "the audit": audit_file}
+    reads = [(name, path) for name, path in named.items() if path is not None]
+    check_output(output, reads, overwrite=False, ours=page_of(f"{audience} report"), what=f"a {audience} report")
     plan = _plan(plan_file, spec)
     audit = None
     if audit_file is not None:
@@ -69,7 +74,7 @@ def command(
     if as_json:
         echo_json({"output": output, "public": public, "card": card_file, "audit": audit_file})
         return
-    echo(f"Written to {output} ({'public' if public else 'private'}).")
+    echo(f"Written to {output} ({audience}).")
 
 
 def _plan(plan_file: str | None, spec: str | None) -> Plan | TablePlan:

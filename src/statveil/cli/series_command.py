@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from statveil.cli.options import Once, echo_json, json_option
-from statveil.cli.parsing import parse_number
+from statveil.cli.parsing import parse_number, parse_share
 from statveil.cli.terminal import echo
 from statveil.drifting import series
 from statveil.plan_file import load_plan
@@ -42,7 +42,7 @@ def command(
         months=months,
         trend=0.0 if trend is None else parse_number(trend, "the trend"),
         sticky=sticky,
-        max_risk=None if max_risk is None else parse_number(max_risk, "the risk"),
+        max_risk=None if max_risk is None else parse_share(max_risk, "the risk"),
         paths=paths,
         seed=seed,
     )

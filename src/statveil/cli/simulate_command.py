@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from statveil.cli.options import Once, echo_json, json_option
-from statveil.cli.parsing import parse_number, parse_other_prior
+from statveil.cli.parsing import parse_other_prior, parse_share
 from statveil.cli.terminal import echo
 from statveil.plan_file import load_plan
 from statveil.planning import simulate
@@ -33,7 +33,7 @@ def command(
 ) -> None:
     """Success rate of the best attacker, with a confidence interval; independent of the plan's accounting."""
     plan = load_plan(plan_file)
-    level = parse_number(confidence, "the confidence")
+    level = parse_share(confidence, "the confidence")
     prior = parse_other_prior(priors, plan.problem) if priors else None
     found = simulate(plan, trials=trials, seed=seed, confidence=level, prior=prior)
     labels = [one.secret.label for one in plan.problem.each] if plan.problem.also and prior is None else []

@@ -8,12 +8,13 @@ from typing import Any
 import click
 
 from statveil.cli.options import Once, echo_json, json_option, problem_from, problem_options
-from statveil.cli.parsing import parse_number
+from statveil.cli.parsing import parse_share
 from statveil.cli.terminal import IN_PLACE, echo
 from statveil.composition import tiers
 from statveil.errors import FileError
 from statveil.plan_file import save_plan
 from statveil.spoken import describe
+from statveil.whole_file import check_folder
 
 __all__ = ["command"]
 
@@ -27,12 +28,14 @@ __all__ = ["command"]
 @json_option
 def command(risks: str, output: str | None, as_json: bool, **options: Any) -> None:
     """One plan for each audience, each finer than the one before: together they tell what the finest does."""
-    parts = [parse_number(part.strip(), "the risk of a tier") for part in risks.split(",")]
+    if output is not None:
+        check_folder(output)
+        if Path(output).exists():
+            raise FileError(f"{output} exists; give the name of a new folder.")
+    parts = [parse_share(part.strip(), "the risk of a tier") for part in risks.split(",")]
     found = tiers(problem_from(options), max_risks=parts)
     if output is not None:
         folder = Path(output)
-        if folder.exists():
-            raise FileError(f"{output} exists; give the name of a new folder.")
         try:
             folder.mkdir()
         except OSError as error:

@@ -112,14 +112,19 @@ def meets(risk: float, goal: MaxRisk | float, *, within: float = ROUNDED) -> boo
     return risk <= (goal.value if isinstance(goal, MaxRisk) else goal) * within
 
 
-def unreachable(goal: float, least: float, why: str = "with this prior", other: str = "") -> TargetError:
+def unreachable(
+    goal: float, least: float, why: str = "with this prior", other: str = "", *, wider: bool = True
+) -> TargetError:
     """No bins reach the risk: the prior (or a forced slope, or a known step) gives too much away.
 
-    ``other`` is one more way out.
+    ``other`` is one more way out, ``wider`` whether a wider prior is.
     """
+    ways = "use a smaller tolerance, or state a wider prior if outsiders know less"
+    if not wider:
+        ways = "or use a smaller tolerance"
     return TargetError(
         f"a risk of {goal:g} cannot be met {why}: the smallest reachable risk is {shown_up(least)}. Ask for a larger "
-        f"risk, use a smaller tolerance, or state a wider prior if outsiders know less.{' ' * bool(other)}{other}"
+        f"risk, {ways}.{' ' * bool(other)}{other}"
     )
 
 

@@ -31,6 +31,10 @@ class Param:
     high: float = math.inf
     typical: tuple[float, float]
     doc: str
+    because: str = ""
+    """Why the domain ends where it does, where that is not plain."""
+    instead: str = ""
+    """What else may be stated then."""
 
     @property
     def domain(self) -> str:
@@ -58,6 +62,6 @@ class Param:
             )
         if not (self.low < low and high < self.high):
             raise ProblemError(
-                f"the range of {self.name!r} must lie inside its domain ({self.domain}). Got {low:g}:{high:g}; "
-                "move the end that touches or leaves the domain inwards."
+                f"the range of {self.name!r} must lie inside its domain ({self.domain}){self.because}. Got "
+                f"{low:g}:{high:g}; move the end that touches or leaves the domain inwards{self.instead}."
             )

@@ -110,6 +110,8 @@ class Family(ABC):
     """Whether nothing is said of the column but its secret, so that no column can be drawn from it."""
     model: Model | None = None
     """The public shape from which the column is redrawn, where one was named."""
+    takes_ranges: ClassVar[bool] = True
+    """Whether something is believed of its parameters; else all of them are equally likely."""
     closeness: Relative | None = None
     """The tolerance as a share of the secret, where it was stated so."""
     log: bool = False
@@ -146,6 +148,14 @@ class Family(ABC):
                 "in the unit of the statistic, or leave out the family."
             )
         return tolerance
+
+    @classmethod
+    def without_ranges(cls) -> str:
+        """What is said where a prior is given to a family that takes none."""
+        return (
+            f"the family {cls.name!r} takes no prior ranges: every share is as likely as any other; leave out the "
+            "prior (--prior)."
+        )
 
     def shrunk(self, stated: float) -> float:
         """The factor by which releases of this distortion lie below the middle of their class."""

@@ -18,6 +18,9 @@ from statveil.problem.tolerance import Relative
 
 __all__ = ["any_shape"]
 
+_SHARE = (", as a tolerance in per cent is a share of it", ", or state the tolerance in the unit of the statistic")
+"""Why a prior must lie above 0, and what else may be stated."""
+
 
 def any_shape(
     *, secret: Secret, prior: object, tolerance: float | Relative, known: Structure, shape: object = None
@@ -114,8 +117,18 @@ def _domain(secret: Secret, known: Structure, *, relative: bool) -> Param:
     if secret.per_shift:
         low = -math.inf if known.minimum is None else secret.per_shift * known.minimum
         high = math.inf if known.maximum is None else secret.per_shift * known.maximum
+    # a spread is above 0 anyway, and of what is compared the tolerance is always a share
+    because, instead = ("", "") if secret.per_shift in (None, 0) or not relative or low >= 0 else _SHARE
     if relative or secret.per_shift == 0:
         low = max(low, 0.0)
     if secret.per_shift == 0 and known.minimum is not None and known.maximum is not None:
         high = known.maximum - known.minimum
-    return Param(name=secret.label, low=low, high=high, typical=(1.0, 2.0), doc="the secret itself")
+    return Param(
+        name=secret.label,
+        low=low,
+        high=high,
+        typical=(1.0, 2.0),
+        doc="the secret itself",
+        because=because,
+        instead=instead,
+    )

@@ -121,10 +121,10 @@ class Problem:
                 f"the family {self.family.name!r} is not measured in {self.distance!r}. "
                 f"Allowed: {', '.join(self.family.distances)}."
             )
-        if isinstance(self.prior, Simplex) != (self.family.name == "categorical"):
+        if isinstance(self.prior, Simplex) == self.family.takes_ranges:
             raise ProblemError(
-                "a categorical column takes no prior ranges: every vector of shares is equally likely."
-                if self.family.name == "categorical"
+                self.family.without_ranges()
+                if not self.family.takes_ranges
                 else f"the family {self.family.name!r} needs a prior for each of "
                 f"{', '.join(p.name for p in self.family.params)}: a range such as "
                 f"{self.family.params[0].name}=LO:HI, or what else outsiders believe ('statveil list' shows the forms)."

@@ -62,6 +62,8 @@ class Secret(ABC):
     """What stands behind the colon where people write it (``A`` in ``quantile:A``); nothing if it takes no argument."""
     also: ClassVar[Mapping[str, str]] = {}
     """Other words that people use, and what to write instead."""
+    synonyms: ClassVar[tuple[str, ...]] = ()
+    """Other words for the kind, with the same argument."""
     rough: ClassVar[bool] = False
     """Whether nothing is known of it between two parameters but that it rises or falls: its risks are upper bounds."""
     of_rows: ClassVar[bool] = False
@@ -244,6 +246,9 @@ def spellings() -> list[str]:
 def secret_from_text(text: str, number: Callable[[str, str], float]) -> Secret:
     """Any secret as people write it: ``mean``, ``quantile:0.95``."""
     kind, colon, argument = text.partition(":")
+    if argument:
+        kind = next((cls.kind for cls in SECRETS.values() if kind in cls.synonyms), kind)
+        text = f"{kind}{colon}{argument}"
     for cls in SECRETS.values():
         if (meant := cls.meant(text)) is not None:
             raise ProblemError(f"unknown secret {text!r}; write {meant}. Allowed: {', '.join(spellings())}.")

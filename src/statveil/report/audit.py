@@ -7,6 +7,7 @@ import os
 from statveil.auditing.audit import PRIVATE, Audit
 from statveil.auditing.table_audit import TableAudit
 from statveil.errors import FileError
+from statveil.rounding import rate_down, rate_up, shown_up
 from statveil.whole_file import write_whole
 from statveil.words.audit import subject_text, verdict_sentence
 from statveil.words.sentence import Sentence
@@ -25,8 +26,9 @@ def describe_audit(found: Audit) -> str:
     ]
     for finding in found.findings:
         lines.append(
-            f"{finding.attacker:<14} {finding.rate:>6.3f} {f'{finding.low:.3f} to {finding.high:.3f}':>17} "
-            f"{finding.claimed:>8.3g}  {finding.verdict}"
+            f"{finding.attacker:<14} {rate_up(finding.rate):>6} "
+            f"{f'{rate_down(finding.low)} to {rate_up(finding.high)}':>17} {shown_up(finding.claimed, 3):>8}  "
+            f"{finding.verdict}"
         )
     lines += ["", *(f"{finding.attacker}: {finding.says}" for finding in found.findings)]
     if found.not_applicable:

@@ -8,6 +8,7 @@ from typing import Any
 from statveil.auditing.audit import PRIVATE, Audit
 from statveil.auditing.table_audit import TableAudit
 from statveil.report.look import ALARM, INK, MUTED, OURS, finished
+from statveil.rounding import rate_up
 
 __all__ = ["audit_chart", "rates_chart"]
 
@@ -27,6 +28,8 @@ def rates_chart(audits: Sequence[Audit]) -> Any:
         {
             "attacker": one.attacker if len(audits) == 1 else f"{audit.column}, {audit.secret}: {one.attacker}",
             **{name: getattr(one, name) for name in ("rate", "low", "high", "claimed", "verdict")},
+            "rate_up": rate_up(one.rate),
+            "high_up": rate_up(one.high),
         }
         for audit in audits
         for one in audit.findings
@@ -43,7 +46,12 @@ def rates_chart(audits: Sequence[Audit]) -> Any:
     bars = base.mark_bar(height=12, opacity=0.85, cornerRadiusEnd=2).encode(
         x=x,
         color=alt.Color("verdict:N", title=None, scale=alt.Scale(domain=list(_STATES), range=list(_STATES.values()))),
-        tooltip=["attacker:N", alt.Tooltip("rate:Q", format=".3f"), alt.Tooltip("high:Q", format=".3f"), "verdict:N"],
+        tooltip=[
+            "attacker:N",
+            alt.Tooltip("rate_up:N", title="rate"),
+            alt.Tooltip("high_up:N", title="high"),
+            "verdict:N",
+        ],
     )
     whiskers = base.mark_rule(color=INK, strokeWidth=1.5).encode(x="low:Q", x2="high:Q")
     claimed = base.mark_tick(color=MUTED, thickness=2, height=22).encode(x="claimed:Q")

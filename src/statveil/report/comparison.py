@@ -6,20 +6,18 @@ import csv
 import html
 import io
 import os
-from pathlib import Path
 from typing import Any
 
 from statveil.auditing.audit import PRIVATE
 from statveil.comparing.points import Comparison
 from statveil.comparing.sweep import METHODS
-from statveil.errors import FileError, ProblemError
+from statveil.errors import ProblemError
 from statveil.report.chart import check_suffix
 from statveil.report.page import chart_page
-from statveil.rounding import shown_up
+from statveil.rounding import rate_down, rate_up, shown_up
 from statveil.whole_file import write_whole
 
 __all__ = [
-    "check_output",
     "comparison_chart",
     "comparison_csv",
     "describe_comparison",
@@ -114,10 +112,11 @@ def _hits(found: Comparison) -> list[str]:
     for method, form in _kinds(found):
         points = [p for p in found.points if (p["method"], p["form"]) == (method, form)]
         best = min(points, key=lambda p: abs((p["hit_rate"] if p["risk"] is None else p["risk"]) - 0.2))
-        interval = f"{best['hit_low']:.2f} to {best['hit_high']:.2f}"
+        interval = f"{rate_down(best['hit_low'], 2)} to {rate_up(best['hit_high'], 2)}"
         exact = "" if best["risk"] is None else shown_up(best["risk"], 3)
         lines.append(
-            f"{method:<12}{form:<7}{_shown(best['distortion']):>11}{best['hit_rate']:>10.2f}{interval:>16}{exact:>12}"
+            f"{method:<12}{form:<7}{_shown(best['distortion']):>11}{rate_up(best['hit_rate'], 2):>10}"
+            f"{interval:>16}{exact:>12}"
         )
     return lines
 
@@ -270,18 +269,6 @@ def _rows(points: list[dict[str, Any]], error: str) -> list[dict[str, Any]]:
         for point in points
         if point[error] > 0  # a logarithmic axis has no 0
     ]
-
-
-def check_output(path: str | os.PathLike[str], table: str | os.PathLike[str], *, overwrite: bool) -> None:
-    """Refuse a file that cannot be written as asked, before anything is computed."""
-    check_suffix(os.fspath(path))
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileError(f"cannot write {path}: there is no folder {target.parent}; make it first.")
-    if target.exists() and Path(table).exists() and target.samefile(table):
-        raise FileError(f"the output {path} is the table itself; give another name.")
-    if target.is_file() and not overwrite:
-        raise FileError(f"{path} exists and is kept; give another name, or --overwrite.")
 
 
 def save_comparison(found: Comparison, path: str | os.PathLike[str]) -> None:

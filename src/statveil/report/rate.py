@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from statveil.rounding import shown_down, shown_up
+from statveil.rounding import rate_up, shown_down, shown_up
 from statveil.simulation import Rate, WrongPrior
 
 __all__ = ["describe_rate"]
@@ -16,7 +16,7 @@ def describe_rate(found: Rate) -> str:
     if wrong is not None:
         return f"{_bounds(wrong)}\n{describe_rate(replace(found, wrong_prior=None))}"
     return (
-        f"The best attacker hit in {found.rate:.4%} of {found.trials:,} trials\n"
+        f"The best attacker hit in {rate_up(found.rate, 4, times=100)}% of {found.trials:,} trials\n"
         f"({found.confidence:.1%} interval {shown_down(found.low, 5)} to {shown_up(found.high, 5)})"
     )
 

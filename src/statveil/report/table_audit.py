@@ -5,6 +5,7 @@ from __future__ import annotations
 from statveil.auditing.audit import PRIVATE
 from statveil.auditing.table_audit import TableAudit
 from statveil.report.audit import describe_audit
+from statveil.rounding import rate_up, shown_up
 
 __all__ = ["describe_table_audit"]
 
@@ -26,7 +27,8 @@ def describe_table_audit(found: TableAudit) -> str:
     for one in found.audits:
         best = one.findings[0]
         lines.append(
-            f"{one.column!s:<{width}}  {one.secret:<12} {best.attacker:<14} {best.rate:>6.3f} {best.claimed:>8.3g}  "
+            f"{one.column!s:<{width}}  {one.secret:<12} {best.attacker:<14} {rate_up(best.rate):>6} "
+            f"{shown_up(best.claimed, 3):>8}  "
             f"{one.verdict}"
         )
     for one in found.audits:

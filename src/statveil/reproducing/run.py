@@ -109,12 +109,13 @@ def reproduce(
         tell(f"reading {name}")
         datasets[name] = sources.dataset(name, seed=seed, pages=sizes.pages)
     _make(folder)
+    ours = (folder / INDEX).exists()  # then its files are those of an earlier run
     found = []
     for i, name in enumerate(names):
         before = f"{name} ({i + 1} of {len(names)})"
         tell(before)
         work = Work(seed=seed, sizes=sizes, datasets=datasets, tell=partial(_tell, tell, before))
-        found.append(_run(ITEMS[name](), work, folder))
+        found.append(_run(ITEMS[name](), work, folder, replace=ours))
     own = any(done.outcome is not None and done.outcome.from_own_file for done in found)
     write_whole(folder / INDEX, page(found, seed=seed).encode(), private=own)
     return found
@@ -124,12 +125,12 @@ def _tell(tell: Callable[[str], None], before: str, text: str) -> None:
     tell(f"{before}: {text}")
 
 
-def _run(item: Item, work: Work, folder: Path) -> Reproduced:
+def _run(item: Item, work: Work, folder: Path, *, replace: bool) -> Reproduced:
     start = time.perf_counter()
     outcome, failure, files = None, None, {}
     try:
         outcome = item.run(work)
-        files = save(outcome, folder)
+        files = save(outcome, folder, replace=replace)
     except StatveilError as error:
         outcome, failure = None, str(error)
     except Exception as error:  # one item must not lose the others

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from statveil.errors import FileError
 from statveil.reproducing.drawing import render_png, render_svg
 from statveil.reproducing.results import Outcome, ResultTable
 from statveil.whole_file import write_whole
@@ -15,11 +16,11 @@ from statveil.whole_file import write_whole
 __all__ = ["csv_text", "save", "table_json"]
 
 
-def save(outcome: Outcome, folder: Path) -> dict[str, bytes]:
+def save(outcome: Outcome, folder: Path, *, replace: bool = False) -> dict[str, bytes]:
     """Write every file of an outcome; what was written, by file name.
 
     Everything is made before anything is written, so that an item that fails leaves no file behind. What was computed
-    from a user's own file can be read by its owner only.
+    from a user's own file can be read by its owner only. Files that are there stay, unless they may be replaced.
     """
     made: dict[str, bytes] = {}
     for figure in outcome.figures:
@@ -28,6 +29,11 @@ def save(outcome: Outcome, folder: Path) -> dict[str, bytes]:
     for table in outcome.tables:
         made[f"{table.name}.csv"] = csv_text(table).encode()
         made[f"{table.name}.json"] = json.dumps(table_json(table), indent=1, allow_nan=False).encode()
+    taken = [name for name in made if (folder / name).exists()]
+    if taken and not replace:
+        raise FileError(
+            f"{folder / taken[0]} was not made by this command and would be overwritten; give a new folder."
+        )
     for name, content in made.items():
         write_whole(folder / name, content, private=outcome.from_own_file)
     return made

@@ -10,7 +10,7 @@ from typing import Any
 from statveil.design.target import meets
 from statveil.errors import ProblemError
 from statveil.made_plan import Plan
-from statveil.plan_file import content_of, plan_from
+from statveil.plan_file import content_of, plan_from, refuse_unknown
 from statveil.problem.tolerance import Relative
 from statveil.rounding import shown_up
 from statveil.specification.column_plan import column_risk, plan_column, planned_problems, secret_risks
@@ -118,6 +118,7 @@ class TablePlan(Drawn):
         made = _table_plan(specification, plans)
         _check_targets(made)
         stated = made.to_json()
+        refuse_unknown({**data, "plans": {}}, {**stated, "plans": {}}, source="it")
         for key in ("risk", "risk_kind", "intersection", "dependence", "column_risks", "secrets"):
             if not _same(data[key], stated[key]):
                 raise ProblemError(f"its {key!r} does not follow from its plans.")

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 
-from statveil.errors import ColumnError, StatveilError, TableError
+from statveil.errors import ColumnError, FileError, StatveilError, TableError
 from statveil.spoken import Drawn, Progress
 from statveil.tables.blocks import Array
 from statveil.tables.files import TableFile
@@ -21,6 +22,7 @@ from statveil.tables.source import Source, open_source
 from statveil.tables.structure.bound_search import natural_bounds
 from statveil.tables.structure.findings import Finding, Sampler, find_structure
 from statveil.tables.structure.order_search import Order
+from statveil.tables.text_look import text_says
 from statveil.tables.verification import bound_findings, name_filled, precision
 
 __all__ = ["ColumnReport", "Inspection", "inspect"]
@@ -135,7 +137,10 @@ def _column(source: Source, name: Any, progress: Progress) -> ColumnReport:
     try:
         source.find(name)
         label = source.label(name)
-        return _report(label, source.type_of(name), blocks)
+        kind = source.type_of(name)
+        if kind.kind == "text":
+            return _empty(label, kind.name, (text_says(next(iter(source.pieces(name)), pl.Series(dtype=pl.String))),))
+        return _report(label, kind, blocks)
     except ColumnError as error:  # the other columns can still be looked at
         return _empty(label, "other", (str(error),))
 
@@ -157,7 +162,6 @@ def _empty(name: str, kind: str, leaks: tuple[str, ...], rows: int = 0, untouche
 def _report(name: str, found: ColumnType, blocks: Callable[[], Iterator[Array]]) -> ColumnReport:
     if not found.numeric:
         says = {
-            "text": "Categories: plan with --family categorical and --labels for all there can be.",
             "boolean": "Categories: plan with --family categorical --labels true,false.",
         }
         return _empty(name, found.name, (says.get(found.kind, "Neither numbers nor categories."),))
@@ -171,6 +175,8 @@ def _report(name: str, found: ColumnType, blocks: Callable[[], Iterator[Array]])
 
     try:
         measured = measure(blocks, watch=watch)
+    except FileError:  # no other column can be trusted then
+        raise
     except StatveilError as error:
         return _empty(name, found.name, (str(error),), seen["rows"], untouched=seen["rows"])
     sample = sampler.values

@@ -27,7 +27,7 @@ from statveil.tables.record import Lent, recorded
 from statveil.tables.release import Release, column_task, rows_task
 from statveil.tables.source import Progress
 from statveil.tables.task import Ready, Task
-from statveil.whole_file import is_special, names_folder, put_whole, write_whole
+from statveil.whole_file import Named, check_apart, check_folder, is_special, names_folder, put_whole, write_whole
 from statveil.work_folder import empty, work_folder, work_folder_of
 
 __all__ = ["Stage", "release_file", "release_to"]
@@ -169,16 +169,15 @@ def _by_database(
 ) -> Release:
     """The same where the input, the output or both are tables in databases."""
     from statveil.tables.databases.address import Address
-    from statveil.tables.databases.releasing import DatabaseOutlet, check_apart
+    from statveil.tables.databases.releasing import DatabaseOutlet, check_places
     from statveil.tables.databases.releasing import opened as spooled
 
-    check_apart(source, target, private, protect, books)
+    check_places(source, target, private, protect, books)
     before = {} if is_address(source) else fingerprint(Path(source))
     table = spooled(source, target, lambda rows: progress("reading", rows, None))
     if not is_address(target):
         before, out = fingerprint(table.path), Path(target)
-        if not out.parent.is_dir():
-            raise FileError(f"cannot write {out}: there is no folder {out.parent}.")
+        check_folder(out)
         return _to_file(
             task,
             table,
@@ -413,18 +412,23 @@ def _check_paths(
     if not target.name:
         raise FileError(f"the output needs a name. Got {os.fspath(target)!r}.")
     check_name(target)
-    outputs = {"the output": target, "the temporary output": work_folder_of(target), "the card": card_path(target)}
+    outputs: list[Named] = [
+        ("the output", target),
+        ("the temporary output", work_folder_of(target)),
+        ("the card", card_path(target)),
+    ]
     if record is not None:
-        outputs["the record"] = record
+        outputs.append(("the record", record))
     # what keeps account is written too
-    outputs |= {f"the ledger's file {path.name}": path for path in books}
-    inputs = {"the input": source, **{f"the file {path.name}": path for path in protect}}
+    outputs += [("the ledger's file", path) for path in books]
+    inputs: list[Named] = [("the input", source), *(("the file", path) for path in protect)]
     try:
-        _check_apart(inputs, outputs)
+        check_apart(inputs, outputs)
         if source.exists() and target.exists() and source.samefile(target):
             raise FileError(f"input and output are the same file, {target}; give the output another name.")
-        if not target.parent.is_dir():
-            raise FileError(f"cannot write {target}: there is no folder {target.parent}.")
+        check_folder(target)
+        if record is not None:
+            check_folder(record)
         if format_of(source) != format_of(target) and not (as_folder and not target.suffix):
             raise FileError(
                 f"the output must have the input's format. Got {source.name} and {target.name}; use the same suffix."
@@ -443,7 +447,12 @@ def _check_target(target: Path, as_folder: bool, overwrite: bool) -> None:
         if target.exists() and target.is_dir() != as_folder:
             raise FileError(f"{target} exists and is {'a folder' if target.is_dir() else 'a file'}; give another name.")
         if card_path(target).exists():
-            card = read_card(target)  # a card of an earlier release may be replaced, any other file may not
+            try:
+                card = read_card(target)  # a card of an earlier release may be replaced, any other file may not
+            except FileError as error:
+                raise FileError(
+                    f"{error} It stands in the way of the card; move it away, or give another name."
+                ) from None
             if target.is_dir() and hash_file(target) != card.get("sha256"):
                 raise FileError(
                     f"{target} is not the folder that its card was made for: files in it were changed, added or "
@@ -456,21 +465,6 @@ def _check_target(target: Path, as_folder: bool, overwrite: bool) -> None:
             )
     except (OSError, ValueError) as error:
         raise cannot(f"write {target}", error) from None
-
-
-def _check_apart(inputs: dict[str, Path], outputs: dict[str, Path]) -> None:
-    """No output may be, hold or lie inside an input or another output."""
-    seen = {name: _real(path) for name, path in inputs.items()}
-    for what, path in outputs.items():
-        real = _real(path)
-        for other, taken in seen.items():
-            if real == taken:
-                raise FileError(f"{what} would be written over {other}, {path}; give it another name.")
-            if real in taken.parents:
-                raise FileError(f"{what} {path} is a folder that holds {other}; write it elsewhere.")
-            if taken in real.parents:
-                raise FileError(f"{what} {path} lies inside {other}; write it elsewhere.")
-        seen[what] = real
 
 
 def _real(path: Path) -> Path:

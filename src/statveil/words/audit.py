@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statveil.rounding import read_up
+from statveil.rounding import rate_up, read_up
 from statveil.words.phrases import named, often
 from statveil.words.sentence import Sentence
 
@@ -27,7 +27,9 @@ def verdict_sentence(verdict: str, *, rate: float, up_to: float, claimed: float)
     HOLDS: no attack clearly does better than promised. The best one was right in 10 of 100 tries; promised are at \
 most 20 of 100. Over very many tries it is at most 14 of 100.
     """
-    seen, most, promised = often(rate, up_to, claimed)
+    # the same numbers as beside the attackers, where rates have three decimals
+    whole = all(rate_up(one).endswith("0") for one in (rate, up_to, claimed))
+    seen, most, promised = often(rate, up_to, claimed, least=100 if whole else 1000)
     if verdict == "leaks":
         says = (
             f"LEAKS: an attack does better than promised. It was right in {seen} tries; promised are at most "

@@ -44,13 +44,13 @@ def close_text(problem: Problem) -> str:
     return f"within {closeness:,.12g}"
 
 
-def often(*chances: float) -> list[str]:
-    """Chances as numbers of cases, each rounded up, all of the same hundred, thousand and so on.
+def often(*chances: float, least: int = 100) -> list[str]:
+    """Chances as numbers of cases, each rounded up, all of the same hundred (or ``least``), thousand and so on.
 
     >>> often(0.1, 0.07), often(1 / 3), often(1.0)
     (['10 of 100', '7 of 100'], ['34 of 100'], ['100 of 100'])
     """
-    base, counts = in_hundreds(*chances)
+    base, counts = in_hundreds(*chances, least=least)
     if base < 10**9:
         return [f"{count:,} of {base:,}" for count in counts]
     return [f"a share of {read_up(chance)}" for chance in chances]

@@ -19,7 +19,7 @@ def best_share_bins(problem: Problem, goal: Target) -> Interval:
     if isinstance(goal, BinWidth | MaxDistortion):
         return _bins(problem, min(1.0, goal.value if isinstance(goal, BinWidth) else 2 * goal.value))
     if not meets(risk(problem, _bins(problem, 1.0)).value, goal, within=1.0):
-        raise unreachable(goal.value, risk(problem, _bins(problem, 1.0)).value)
+        raise unreachable(goal.value, risk(problem, _bins(problem, 1.0)).value, "with this tolerance", wider=False)
     # No bins narrower than 2 eps / T can meet T. The risk is not quite monotone in the width (a short last bin costs
     # little), so walk up from there to the first width that meets it, then halve the last stride.
     low, high = 0.0, min(1.0, 2 * problem.tolerance / goal.value)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from statveil.errors import ProblemError, unknown_name
 from statveil.problem.domain import Param
 from statveil.problem.family import Family
+from statveil.problem.tolerance import Relative
 
 __all__ = ["Categorical"]
 
@@ -32,6 +33,7 @@ class Categorical(Family):
     secrets: ClassVar[tuple[str, ...]] = ("fraction",)
     distances: ClassVar[tuple[str, ...]] = ("tv",)
     discrete: ClassVar[bool] = True
+    takes_ranges: ClassVar[bool] = False
 
     def __init__(self, *, labels: Sequence[str] | None = None, categories: int | None = None) -> None:
         if categories is not None and (isinstance(categories, bool) or not isinstance(categories, int)):
@@ -61,6 +63,14 @@ class Categorical(Family):
     @classmethod
     def example(cls) -> Categorical:
         return cls(categories=4)
+
+    def tolerated(self, tolerance: float | Relative) -> float:
+        if isinstance(tolerance, Relative):
+            raise ProblemError(
+                f"a share has no relative tolerance: it is one itself. Got {tolerance}; write {tolerance.share:g} for "
+                f"{100 * tolerance.share:g} percentage points of all rows."
+            )
+        return tolerance
 
     @property
     def params(self) -> tuple[Param, ...]:

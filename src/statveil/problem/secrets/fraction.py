@@ -34,6 +34,7 @@ class Fraction(Secret):
     also: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("share", "proportion"), "fraction:J, J the label or number of the category"
     )
+    synonyms: ClassVar[tuple[str, ...]] = ("share", "proportion")
     of_rows: ClassVar[bool] = True
     is_share: ClassVar[bool] = True
 

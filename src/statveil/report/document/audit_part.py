@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statveil.auditing.audit_file import release_mark
 from statveil.auditing.result import PRIVATE, Audit
 from statveil.auditing.table_audit import TableAudit
 from statveil.report.audit import distance_lines, subject_of, verdict_of
@@ -9,6 +10,7 @@ from statveil.report.audit_chart import rates_chart
 from statveil.report.document.elements import bullets, facts, figure, section, table, text
 from statveil.report.document.shell import framed
 from statveil.report.look import finished, svg_of
+from statveil.rounding import rate_up, shown_up
 from statveil.words.audit import within_text
 from statveil.words.phrases import named
 
@@ -27,7 +29,14 @@ def audit_document(found: Audit | TableAudit) -> str:
             f"<h2>Findings</h2><p class=note>{text(verdict.means)}</p>"
             f"{audit_part(audit, f'a{number}')}"
         )
-    return framed(f"<main>{''.join(parts)}</main>", title="Audit of a release", mark=PRIVATE, kind="private")
+    return framed(
+        f"<main>{''.join(parts)}</main>",
+        title="Audit of a release",
+        mark=PRIVATE,
+        kind="private",
+        what="audit",
+        about=release_mark(found),
+    )
 
 
 def _about(audit: Audit) -> list[tuple[str, str]]:
@@ -47,7 +56,7 @@ def audit_part(audit: Audit, name: str) -> str:
     """One audit as HTML; ``name`` keeps its chart apart from others."""
     head = ("attacker", "rate", "at most", "promised", "verdict", "what it says")
     rows = [
-        (one.attacker, f"{one.rate:.3f}", f"{one.high:.3f}", f"{one.claimed:.3g}", one.verdict, one.says)
+        (one.attacker, rate_up(one.rate), rate_up(one.high), shown_up(one.claimed, 3), one.verdict, one.says)
         for one in audit.findings
     ]
     tried = f"{audit.trials:,} tables of {audit.rows:,} rows. Attackers know {audit.assumed}."

@@ -64,4 +64,6 @@ def report_page(material: Material) -> str:
     body = f"""<main><div id="decide">{front_part(material)}</div>
 <div id="evidence">{evidence_part(material)}</div></main>
 <footer>Made by statveil {text(used_versions()["statveil"])} on {material.made_on.isoformat()}. {text(mark)}</footer>"""
-    return framed(body, title=title_of(material), mark=mark, kind="public" if material.public else "private")
+    return framed(
+        body, title=title_of(material), mark=mark, kind="public" if material.public else "private", what="report"
+    )

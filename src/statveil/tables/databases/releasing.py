@@ -25,8 +25,9 @@ from statveil.tables.files.parquet_file import ParquetFile
 from statveil.tables.files.table_file import TableFile
 from statveil.tables.publishing import table_in
 from statveil.tables.source import Progress
+from statveil.whole_file import Named, check_apart, check_folder
 
-__all__ = ["CARD_COLUMN", "DatabaseOutlet", "check_apart", "opened", "read_card_in"]
+__all__ = ["CARD_COLUMN", "DatabaseOutlet", "check_places", "opened", "read_card_in"]
 
 CARD_COLUMN = "card"
 """The one column of the table that holds a card, in one row."""
@@ -98,8 +99,7 @@ class DatabaseOutlet:
             raise FileError(f"input and output are the same table, {self.address}; give the output another name.")
         file = self.address.file
         if file is not None and not file.exists():
-            if not file.parent.is_dir():
-                raise FileError(f"cannot write {self.address}: there is no folder {file.parent}.")
+            check_folder(file, named=str(self.address))
             return
         with self._database.reading() as reading:
             self._refuse(reading)
@@ -184,30 +184,24 @@ def _as(table: ParquetFile, like: ParquetFile, name: str | None = None) -> Itera
         yield pl.DataFrame([one.cast(like.schema[one.name], strict=False) for one in batch.get_columns()])
 
 
-def check_apart(source: str, target: str, record: Path | None, protect: Collection[Path], books: Bookkeeper) -> None:
+def check_places(source: str, target: str, record: Path | None, protect: Collection[Path], books: Bookkeeper) -> None:
     """No output may be a file that is read or written otherwise."""
-    taken: dict[Path, str] = {}
-
-    def take(path: Path | None, what: str) -> None:
-        if path is None:
-            return
-        real = Path(os.path.realpath(path))
-        if real in taken:
-            raise FileError(f"{what} would be written over {taken[real]}, {path}; give it another name.")
-        taken[real] = what
-
+    files = {Address.parse(place).file for place in (source, target) if is_address(place)}
+    inputs: list[Named] = [("the database", path) for path in {_real(file) for file in files if file is not None}]
+    if not is_address(source):
+        inputs.append(("the input", source))
+    inputs += [("the file", path) for path in protect]
+    outputs: list[Named] = [] if record is None else [("the record", record)]
+    outputs += [("the ledger's file", path) for path in books.files]
+    if not is_address(target):
+        outputs.append(("the output", target))
     try:
-        files = {Address.parse(place).file for place in (source, target) if is_address(place)}
-        for file in {os.path.realpath(file) for file in files if file is not None}:
-            take(Path(file), "the database")
-        if not is_address(source):
-            take(Path(source), "the input")
-        for path in protect:
-            take(path, f"the file {path.name}")
-        take(record, "the record")
-        for path in books.files:
-            take(path, f"the ledger's file {path.name}")
-        if not is_address(target):
-            take(Path(target), "the output")
+        check_apart(inputs, outputs)
+        if record is not None:
+            check_folder(record)
     except (OSError, ValueError) as error:
         raise cannot(f"write {target if not is_address(target) else Address.parse(target)}", error) from None
+
+
+def _real(path: Path) -> str:
+    return os.path.realpath(path)

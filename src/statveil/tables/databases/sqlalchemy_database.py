@@ -47,6 +47,17 @@ _SNAPSHOT: dict[str, dict[str, Any]] = {
 """How each is asked for one snapshot; all others for the strictest that there is."""
 
 
+_OWN = ("mariadb", "mssql", "mysql", "oracle", "postgresql", "sqlite")
+"""What SQLAlchemy knows by itself."""
+
+
+def _unknown(scheme: str) -> FileError:
+    return FileError(
+        f"no database is known as {scheme!r}. Known are duckdb, postgresql, sqlite and every other dialect of "
+        "SQLAlchemy that is installed; a file is given by its path, without '://'."
+    )
+
+
 class SqlAlchemyDatabase(Database):
     """A database that SQLAlchemy has a dialect for, and its driver installed."""
 
@@ -56,6 +67,8 @@ class SqlAlchemyDatabase(Database):
         try:
             import sqlalchemy
         except ImportError:
+            if address.scheme not in _OWN:  # which may be anything
+                raise _unknown(address.scheme) from None
             raise missing("SQLAlchemy") from None
         self.address, self._sa = address, sqlalchemy
         scheme, _, rest = address.url.partition("://")
@@ -65,10 +78,7 @@ class SqlAlchemyDatabase(Database):
         except ImportError as error:
             raise missing(error.name or "the driver of this database") from None
         except sqlalchemy.exc.NoSuchModuleError:
-            raise FileError(
-                f"no database is known as {scheme!r}. Known are duckdb, postgresql, sqlite and every other dialect of "
-                "SQLAlchemy that is installed."
-            ) from None
+            raise _unknown(scheme) from None
         except (sqlalchemy.exc.ArgumentError, ValueError, TypeError):
             raise FileError(f"SQLAlchemy cannot read the address of {address}; check its form.") from None
         self.dialect = self._engine.dialect.name

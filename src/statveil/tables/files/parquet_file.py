@@ -11,7 +11,9 @@ import polars as pl
 from statveil.errors import FileError
 from statveil.tables.changes import Changes
 from statveil.tables.files.columnar import ColumnarFile
+from statveil.tables.files.failures import cannot_read
 from statveil.tables.files.leaf_types import leaf_types
+from statveil.tables.files.parquet_footer import lacks_data
 from statveil.tables.hashing import hashed_as_written
 from statveil.tables.source import Progress
 
@@ -36,6 +38,18 @@ class ParquetFile(ColumnarFile):
     what: ClassVar[str] = "a Parquet"
     _written: tuple[Path, Callable[[], str]] | None = None
     """The long file that was written last, and what has its hash."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            cut = lacks_data(path)
+        except OSError as error:
+            raise cannot_read(path, error, self.what) from None
+        if cut:
+            raise FileError(
+                f"cannot read {path}: it is damaged, parts of its data are missing. Copy it again, or write it again "
+                "with the program that made it."
+            )
+        super().__init__(path)
 
     def _scan(self) -> pl.LazyFrame:
         # no patterns in file names, no columns made up from folder names such as "year=2024"
