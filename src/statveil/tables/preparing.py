@@ -218,7 +218,8 @@ def prepare(
         told += [] if linked is None else linked.found()
         if not rows_drawn:
             return told
-        in_order = [] if shuffled or "order" in accepted else find_order(mode, order)
+        ordered = not shuffled and "order" not in accepted
+        in_order = (find_order(mode, order) or _made(order, labels)) if ordered else []
         return [*told, *in_order, *([] if told_by is None else told_by.found(plan, order, pass_beside))]
 
     # where rows are drawn they are gone through again, and it is worth it only where that is done there as well
@@ -277,7 +278,7 @@ def prepare(
 
             def search(verifier: Verifier = verifier, measured: Measured = measured) -> Own:
                 found = verifier.check_undeclared(column, accepted, params)
-                if not shuffled and groups is None and "order" not in accepted:
+                if not (rows_drawn or shuffled or "order" in accepted) and groups is None:
                     _refused(column, accepted, find_made_order(verifier.sampler.values))
                 return Own(found=found, statistics=_numbers(measured, statistic, verifier))
 
@@ -548,6 +549,11 @@ def _facts(
         "coefficients": column_map.coefficients(),
         "structure_found": _listed(found),
     }
+
+
+def _made(order: Order, labels: Labels) -> list[Finding]:
+    """Whether the size of the values put the rows in order; categories have none."""
+    return find_made_order(order.values) if labels is None else []
 
 
 def _listed(found: list[Finding]) -> list[dict[str, Any]]:

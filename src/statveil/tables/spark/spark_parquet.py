@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -234,7 +234,7 @@ class SparkParquet(WatchedFile):
         try:
             yield folder
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
 
     def _looked(self, hidden: Hidden, look: Look) -> list[SpanSeen]:
         work = Looking(look=look.part(), hidden=hidden)
@@ -293,8 +293,7 @@ class SparkParquet(WatchedFile):
             for number, one in enumerate(done):
                 (attempts / one.name).rename(target / f"part-{number:0{digits}}.parquet")
         finally:
-            # of attempts that were given up: one that goes on writes to a file that no longer has a name
-            shutil.rmtree(attempts, ignore_errors=True)
+            _remove(attempts)
         if aside is not None and isinstance(watch, Watching):
             take_told(watch.later.copies, aside, done)
         if progress:
@@ -371,3 +370,16 @@ def _put_together(hidden: Hidden, seen: Sequence[SpanSeen]) -> dict[str, _Column
     sums = np.array([one for part in seen for one in part.sums], dtype=np.uint32)
     finite = {index: one for part in seen for index, one in part.finite.items()}
     return {name: _Column(sums=sums[place :: hidden.each], finite=finite) for place, name in enumerate(hidden.names)}
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder in which attempts that were given up may still write.
+
+    It loses its name first, so that none begins a new file in it: a folder to which one is added meanwhile cannot be
+    removed. One that goes on writes to a file that no longer has a name.
+    """
+    gone = folder.with_name(f"{folder.name}.removed")
+    with suppress(OSError):
+        folder.rename(gone)
+    for place in (gone, folder):
+        shutil.rmtree(place, ignore_errors=True)
