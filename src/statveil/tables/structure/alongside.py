@@ -15,6 +15,7 @@ from statveil.tables.blocks import Array
 from statveil.tables.structure.cell_search import Cells
 from statveil.tables.structure.distinct import Distinct, distinct, frozen
 from statveil.tables.structure.group_search import joined, keys_of, numbers_in, order_of, read_in_full
+from statveil.tables.structure.hidden_flags import Inside
 from statveil.tables.structure.text_forms import as_text, other_forms
 
 __all__ = [
@@ -67,6 +68,7 @@ class _Reading:
     labels: dict[str, NDArray[np.uint64]]
     text: pl.Series | None
     unreadable: bool
+    inside: Inside
 
     @classmethod
     def of(cls, name: str, column: pl.Series, *, hidden: bool, stride: int) -> _Reading:
@@ -86,7 +88,8 @@ class _Reading:
         labels[f"{name} {EMPTY}"] = gap.astype(np.uint64)
         for one in (*numbers.values(), *labels.values()):
             frozen(one)
-        return cls(numbers=numbers, labels=labels, text=text, unreadable=hidden and different > 1)
+        inside = Inside(None if hidden or opaque(column.dtype) else column, found, labels[name])
+        return cls(numbers=numbers, labels=labels, text=text, unreadable=hidden and different > 1, inside=inside)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -111,6 +114,8 @@ class Alongside:
         The rows with their neighbours.
     whole : bool
         Whether no rows were left out.
+    inside : dict of str to Inside
+        What stands inside the other columns: digits, words, weekdays, ways of writing.
     """
 
     values: Array
@@ -121,6 +126,7 @@ class Alongside:
     unreadable: tuple[str, ...]
     around: Around
     whole: bool
+    inside: dict[str, Inside] = field(default_factory=dict)
 
     @classmethod
     def of(cls, kept: list[_Part], *, stride: int, whole: bool) -> Alongside:
@@ -160,6 +166,7 @@ class Alongside:
             unreadable=tuple(name for name, one in read.items() if one.unreadable),
             around=Around(values=values, numbers=numbers, labels=labels, breaks=_breaks(number, 1)),
             whole=whole,
+            inside={name: one.inside for name, one in read.items()},
         )
 
 

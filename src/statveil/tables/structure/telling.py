@@ -19,6 +19,7 @@ from statveil.tables.structure.few_search import few_at_the_ends
 from statveil.tables.structure.filter_search import Neighbours
 from statveil.tables.structure.findings import Finding
 from statveil.tables.structure.group_search import Beside
+from statveil.tables.structure.hidden_flags import hidden_flags
 from statveil.tables.structure.lattice_search import find_lattice
 from statveil.tables.structure.limit_search import find_limits
 from statveil.tables.structure.link_search import find_links
@@ -209,6 +210,10 @@ def _told(sample: Alongside) -> Iterator[tuple[str, ...]]:
         if name not in known and digests(text, sample.values):
             known.add(name)
             yield (name,)
+    for parts in hidden_flags(sample.values, sample.inside, known=known):
+        if len(parts) == 1:
+            known.add(parts[0][0])
+        yield tuple(f"{name} ({part})" if part else name for name, part in parts)
     for name in _periodic(sample, known):
         known.add(name)
         yield (name,)
