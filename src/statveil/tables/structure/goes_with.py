@@ -41,8 +41,9 @@ _FEWEST_GROUPS = 6
 _GATHERED = 0.05  # share of the variation that groups have more than by chance, for their rows to count once
 
 
-def ways(number: Array, chosen: Array) -> Array:
+def ways(number: Array | float, chosen: Array | float) -> Array:
     """The logarithm of how many ways there are to choose so many of a number."""
+    chosen = np.asarray(chosen, dtype=np.float64)
     return np.asarray(gammaln(number + 1) - gammaln(chosen + 1) - gammaln(number - chosen + 1))
 
 
@@ -137,7 +138,7 @@ def limits_of(values: Array, flag: Flag) -> list[float]:
 
 def _chance(flag: Flag, wrong: Flag, changes: int) -> float:
     """The logarithm of how likely it is that so many rows lie in so few ranges, but for so many errors."""
-    size, marked, errors = len(flag), np.count_nonzero(flag), np.count_nonzero(wrong)
+    size, marked, errors = len(flag), int(np.count_nonzero(flag)), int(np.count_nonzero(wrong))
     return float(np.log(2) + ways(size, min(changes, size)) + ways(size, errors) - ways(size, marked))
 
 
@@ -243,7 +244,7 @@ def _gathered(values: Array, flag: Flag, code: Codes) -> bool:
         return True
     counts = np.bincount(code)
     between = float(np.sum(np.bincount(code, weights=rest) ** 2 / np.maximum(counts, 1)))
-    return between / total > np.count_nonzero(counts) / len(flag) * 1.2 + _GATHERED
+    return bool(between / total > np.count_nonzero(counts) / len(flag) * 1.2 + _GATHERED)
 
 
 def _settled(column: Array, flag: Flag) -> bool:

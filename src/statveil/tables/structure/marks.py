@@ -39,7 +39,8 @@ class Marks:
 
 def coded(kinds: NDArray[np.generic]) -> Codes:
     """Numbers for values of any kind, from 0."""
-    return np.unique(kinds, return_inverse=True)[1].reshape(-1).astype(np.int64) % MOST_KINDS
+    code: Codes = np.unique(kinds, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return code % MOST_KINDS
 
 
 def marks(size: int, parts: Iterable[tuple[NDArray[np.bool_], Mapping[str, NDArray[np.generic]]]]) -> Iterator[Marks]:
@@ -64,5 +65,5 @@ def marks(size: int, parts: Iterable[tuple[NDArray[np.bool_], Mapping[str, NDArr
                 kept[name] = some
     for rows, labels in together.values():
         if labels:
-            codes = np.stack([one.astype(np.uint8, copy=False) for one in labels.values()])
-            yield Marks(names=tuple(labels), codes=codes, rows=rows)
+            lines: NDArray[np.uint8] = np.stack([one.astype(np.uint8, copy=False) for one in labels.values()])
+            yield Marks(names=tuple(labels), codes=lines, rows=rows)

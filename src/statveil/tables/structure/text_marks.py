@@ -61,7 +61,7 @@ def text_marks(texts: Sequence[str], keys: Codes) -> Parts:
         "even length": length % 2,
         "large letters": np.minimum(np.count_nonzero(kinds == 1, axis=1), 9),
         "digits": np.minimum(np.count_nonzero(kinds == 0, axis=1), 31),
-        "accents": (table >= 128).any(axis=1),
+        "accents": np.asarray((table >= 128).any(axis=1)),
         "shape": _shapes(kinds, collapsed=False),
         "rough shape": _shapes(kinds, collapsed=True),
     }
