@@ -34,8 +34,10 @@ _WINDOWS = 64
 _DENSE, _THIN = 128, 1.5
 """One part of the rows in so many: their values around a place lie at most so much farther apart than around others."""
 _DIPS = ((0.25, -4.5), (0.5, -8.0))
+_PAIR = (0.25, -3.2)
 """How often a place where bands part is crossed at most, beside the places on either side, and by how many standard
-errors that is less: sharp bands, also of few rows, and those that a tenth of the rows do not keep to."""
+errors that is less: sharp bands, also of few rows, and those that a tenth of the rows do not keep to. Of two such
+places that lie apart less is asked."""
 _NEAR = 0.4
 """Of the likeness of neighbours in their values: at most as much in their distance from a number. A series in time that
 is folded about a number is not smoother than it was."""
@@ -118,6 +120,7 @@ def _in_bands(values: Array) -> bool:
     wide = ascending[np.minimum(below + few, len(values) - 1)] - ascending[np.maximum(below - few, 0)]
     width = max(3, round(_AROUND * len(values)))
     inside = (below >= _EDGE * len(values)) & (below <= (1 - _EDGE) * len(values)) & (could > 0)
+    rarely: list[int] = []
     for at in np.linspace(0, len(values), _WINDOWS + 1):
         near = inside & (np.abs(below - at) <= 0.5 * len(values) / _WINDOWS)
         sides = [rate[inside & (np.abs(below - at + side) <= 0.5 * width)] for side in (-0.5 * width, 0.5 * width)]
@@ -131,7 +134,8 @@ def _in_bands(values: Array) -> bool:
             fewer = (crossed[near] - mean) / np.sqrt(mean * max(1 - 0.5 * usual, 0.25))
         if any(bool(np.any((rate[near] <= dip * usual) & (fewer <= rare))) for dip, rare in _DIPS):
             return True
-    return False
+        rarely += below[near][(rate[near] <= _PAIR[0] * usual) & (fewer <= _PAIR[1])].tolist()
+    return bool(rarely) and max(rarely) - min(rarely) >= width
 
 
 def _covering(low: Array, high: Array, places: Array) -> Array:
