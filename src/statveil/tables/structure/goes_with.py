@@ -17,7 +17,7 @@ from scipy.special import gammaln, pdtr
 from statveil.tables.blocks import Array
 from statveil.tables.structure.distinct import distinct
 
-__all__ = ["FEWEST", "MOST_CHANGES", "OF_FEWER", "STRAY", "Source", "goes_with", "limits_of", "ways"]
+__all__ = ["FEWEST", "MOST_CHANGES", "OF_FEWER", "STRAY", "Source", "goes_with", "in_step", "limits_of", "ways"]
 
 Codes = NDArray[np.int64]
 Flag = NDArray[np.bool_]
@@ -205,18 +205,23 @@ def _units(
             yield _first_of_runs(code, np.lexsort((code, values)))
             if _gathered(values, flag, code):
                 yield np.unique(code, return_index=True)[1]
+    if in_step(values, flag, sources, rows):
+        yield _first_of_runs(flag, np.argsort(rows, kind="stable"))
+
+
+def in_step(values: Array, flag: Flag, sources: Sequence[Source], rows: Codes) -> bool:
+    """Whether the column and a source both are alike in neighbouring rows of the table: what they share may be time."""
     order = np.argsort(rows, kind="stable")
-    if len(order) > 1 and _alike(values, flag, order):
-        # in the order of the column itself all that is the same in a range is the same in neighbouring rows
-        rising = np.diff(values[order])
-        is_sorted = bool(np.all(rising >= 0) or np.all(rising <= 0))
-        for source in sources:
-            if any(
-                not (is_sorted and _settled(rank, flag)) and _alike(rank, flag, order)
-                for rank in (source.rank, *source.numbers)
-            ):
-                yield _first_of_runs(flag, order)
-                return
+    if len(order) < 2 or not _alike(values, flag, order):
+        return False
+    # in the order of the column itself all that is the same in a range is the same in neighbouring rows
+    rising = np.diff(values[order])
+    is_sorted = bool(np.all(rising >= 0) or np.all(rising <= 0))
+    return any(
+        not (is_sorted and _settled(rank, flag)) and _alike(rank, flag, order)
+        for source in sources
+        for rank in (source.rank, *source.numbers)
+    )
 
 
 def _first_of_runs(code: NDArray[np.generic], order: Codes) -> Codes:

@@ -29,6 +29,7 @@ from statveil.tables.structure.goes_with import (
     STRAY,
     Source,
     goes_with,
+    in_step,
     limits_of,
     ways,
 )
@@ -244,7 +245,7 @@ class _Search:
         other = Source(rank=values, code=source.code if rows is None else source.code[rows], ordered=True)
         return goes_with(numbers, values >= limits[0], [other], tried=tried, rows=number, groups=self._groups(rows))
 
-    def edge(self, flag: NDArray[np.bool_], rows: Codes | None, tests: int) -> bool:
+    def edge(self, flag: NDArray[np.bool_], source: Source, rows: Codes | None, tests: int) -> bool:
         """Whether the rate of an indicator jumps at a limit, beyond which nearly all rows have it, or hardly any."""
         if rows is None:
             ranked, order = self._ranked, np.argsort(self.rows)
@@ -253,6 +254,9 @@ class _Search:
             ranked = Ranked(self.values[rows][order], {f"{i}": one[rows][order] for i, one in enumerate(self.groups)})
         found = ranked.edge(flag[order], labels=tests)
         if found is None:
+            return False
+        inside = slice(None) if rows is None else rows
+        if in_step(self.values[inside], flag, [source], self.rows[inside]):
             return False
         return min(found.below, found.above, 1 - found.below, 1 - found.above) <= STRAY
 
@@ -365,9 +369,10 @@ def _sided(
     for key in surest[: np.count_nonzero(best >= least)].tolist():
         i = int(of[key])
         flag = kept.codes[i] == key - base[i]
-        if left and not (source if rows is None else source.of(rows)).is_slope(flag):
+        part = source if rows is None else source.of(rows)
+        if left and not part.is_slope(flag):
             left -= 1
-            if search.edge(flag, rows, tests):
+            if search.edge(flag, part, rows, tests):
                 return kept.names[i]
     return None
 

@@ -34,6 +34,7 @@ _MISSING = re.compile(
     r"\s*(?:#?n\.?/?a\.?n?|null|none|nil|missing|unknown|unbekannt|void|[-\u2013\u2014?.*]*)\s*", re.IGNORECASE
 )
 _LONGEST_MISSING = 12
+_BLANKS = " \t"
 
 
 def _kinds() -> NDArray[np.uint8]:
@@ -51,6 +52,9 @@ _KIND = _kinds()
 
 def text_marks(texts: Sequence[str], keys: Codes) -> Parts:
     """Labels of texts, and which rows have them; ``keys`` are the same for equal texts."""
+    if _are_numbers(texts):  # files are written without the blanks around them
+        texts = [one.strip(_BLANKS) for one in texts]
+        keys = _coded(texts)
     every = np.ones(len(texts), dtype=np.bool_)
     length = np.array([len(one) for one in texts])
     width = int(min(max(length.max(initial=1), 1), _WIDTH))
@@ -161,8 +165,7 @@ def _writings(meant: Sequence[Hashable], keys: Codes) -> Parts:
 
 def _numbers(texts: Sequence[str], keys: Codes) -> Parts:
     """How numbers are written, if most texts are numbers."""
-    look = texts[:FEWEST_ROWS]
-    if sum(_NUMBER.fullmatch(one) is not None for one in look) < len(look) / 4:
+    if not _are_numbers(texts):
         return
     found = [_NUMBER.fullmatch(one) for one in texts]
     parts = [("", "", "", "", "", "") if one is None else one.groups(default="") for one in found]
@@ -189,6 +192,11 @@ def _numbers(texts: Sequence[str], keys: Codes) -> Parts:
         ends = np.array([one[-1:] == "0" for one in behind])
         yield number & pointed, {"decimals as written": np.minimum(decimals, 31), "zero at the end": ends}
         yield number & pointed, {"mark before the decimals": np.array([one == "," for one in point])}
+
+
+def _are_numbers(texts: Sequence[str]) -> bool:
+    look = texts[:FEWEST_ROWS]
+    return sum(_NUMBER.fullmatch(one) is not None for one in look) >= len(look) / 4
 
 
 def _size(sign: str, before: str, point: str, behind: str, power: str, exponent: str) -> float:
