@@ -176,3 +176,20 @@ def test_inspect_says_that_the_rows_must_be_shuffled():
     (other,) = sv.inspect(pl.DataFrame({"x": x}), column="x").columns
     assert there.shuffle
     assert not other.shuffle
+
+
+@pytest.mark.parametrize("order", ["two blocks", "bands in any order", "nearest to 100 first"])
+def test_a_number_of_the_rows_that_restores_such_an_order_is_refused(order):
+    """In rows that stand in no order, or were shuffled: sorted by that number they stand as they stood."""
+    rng = np.random.default_rng(11)
+    plan = sv.plan(PLANS["shift"], max_risk=0.3)
+    rows = ORDERS[order](column(rng, 2_000), rng)
+    frame = pl.DataFrame({"x": rows, "number": np.arange(len(rows)) * 3 + 17, "other": rng.random(len(rows))})
+    mixed = frame.sample(fraction=1.0, shuffle=True, seed=5)
+    with pytest.raises(sv.StructureError, match="'number'"):
+        sv.release(plan, mixed, column="x", seed=1)
+    with pytest.raises(sv.StructureError, match="'number'"):
+        sv.release(plan, mixed, column="x", seed=1, shuffle=True)
+    assert len(sv.release(plan, mixed.drop("number"), column="x", seed=1)) == len(rows)
+    numbered = mixed.with_columns(number=np.arange(len(rows)))
+    assert len(sv.release(plan, numbered, column="x", seed=1)) == len(rows)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 from zlib import crc32
@@ -20,12 +20,14 @@ import numpy as np
 
 from statveil.tables.blocks import Array
 
-__all__ = ["made_order"]
+__all__ = ["made_order", "restored_orders"]
 
 _ROWS = 2**13
 """Rows that are looked at, from all over the column."""
 _KEYED = 2**11
-"""Rows for which every key is worked out."""
+"""Rows for which every key is worked out, and that are looked at in the order of another column."""
+_MOST_COLUMNS, _NUMBERED = 16, 0.9
+"""Other columns in whose order the rows are looked at, and the share of different values that they must have."""
 _FEWEST = 30
 _AROUND, _EDGE = 0.125, 0.05
 """Share of the rows whose values, on either side of a place, say how often it would be crossed; places nearer to an end
@@ -71,6 +73,19 @@ def made_order(values: Array) -> str | None:
     if _in_bands(spread):
         return "bands of their values"
     return _by_key(known[:: -(-len(known) // _KEYED)])
+
+
+def restored_orders(values: Array, columns: Mapping[str, Array]) -> Iterator[str]:
+    """Other columns, such as running numbers, in whose order the rows stand like that, whatever order they stand in."""
+    for name, column in list(columns.items())[:_MOST_COLUMNS]:
+        known = np.flatnonzero(np.isfinite(column) & np.isfinite(values))
+        if len(known) < _FEWEST or len(np.unique(column[known])) < _NUMBERED * len(known):
+            continue
+        order = known[np.argsort(column[known], kind="stable")]
+        if bool(np.all(np.diff(order) > 0)):
+            continue  # the rows stand in that order, which is looked at by itself
+        if made_order(values[order[:: -(-len(order) // _KEYED)]]) is not None:
+            yield name
 
 
 def _ranks(values: Array) -> Array:

@@ -25,6 +25,7 @@ from statveil.tables.structure.limit_search import find_limits
 from statveil.tables.structure.link_search import find_links
 from statveil.tables.structure.links import Link
 from statveil.tables.structure.long_groups import LongGroups
+from statveil.tables.structure.made_orders import restored_orders
 from statveil.tables.structure.multiple_search import multiples
 from statveil.tables.structure.partner_search import find_partners
 from statveil.tables.structure.period_search import Periods
@@ -214,6 +215,9 @@ def _told(sample: Alongside) -> Iterator[tuple[str, ...]]:
         if len(parts) == 1:
             known.add(parts[0][0])
         yield tuple(f"{name} ({part})" if part else name for name, part in parts)
+    for name in restored_orders(sample.values, {n: one for n, one in sample.numbers.items() if n not in known}):
+        known.add(name)
+        yield (name,)
     for name in _periodic(sample, known):
         known.add(name)
         yield (name,)
