@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, zip_longest
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -79,6 +80,11 @@ class Inside:
         self._rows = _looked_at(len(keys))
         self._column = None if column is None else column.gather(self._rows)
         self._number, *self._others = (one[self._rows] for one in numbers)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was worked out meanwhile, by whichever thread."""
+        worked_out = ("source", "marks")
+        return {name: value for name, value in dict(self.__dict__).items() if name not in worked_out}
 
     @cached_property
     def source(self) -> Source:

@@ -35,6 +35,8 @@ of the column than the second are not asked for."""
 _WINDOWS = 64
 _DENSE, _THIN = 128, 1.5
 """One part of the rows in so many: their values around a place lie at most so much farther apart than around others."""
+_GAP = 16.0
+"""A gap is so much wider than the stretches that hold so many rows elsewhere."""
 _DIPS = ((0.25, -4.5), (0.5, -8.0))
 _PAIR = (0.25, -3.2)
 """How often a place where bands part is crossed at most, beside the places on either side, and by how many standard
@@ -135,6 +137,8 @@ def _in_bands(values: Array) -> bool:
     wide = ascending[np.minimum(below + few, len(values) - 1)] - ascending[np.maximum(below - few, 0)]
     width = max(3, round(_AROUND * len(values)))
     inside = (below >= _EDGE * len(values)) & (below <= (1 - _EDGE) * len(values)) & (could > 0)
+    for gap in below[np.diff(places) > _GAP * float(np.median(wide))].tolist()[:_WINDOWS]:
+        inside &= np.abs(below - gap) > width  # levels that lie apart end where they end
     rarely: list[int] = []
     for at in np.linspace(0, len(values), _WINDOWS + 1):
         near = inside & (np.abs(below - at) <= 0.5 * len(values) / _WINDOWS)
