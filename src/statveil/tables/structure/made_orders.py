@@ -24,7 +24,7 @@ __all__ = ["made_order", "restored_orders"]
 
 _ROWS = 2**13
 """Rows that are looked at, from all over the column."""
-_KEYED = 2**11
+_KEYED, _RESTORED = 2**9, 2**11
 """Rows for which every key is worked out, and that are looked at in the order of another column."""
 _MOST_COLUMNS, _NUMBERED = 16, 0.9
 """Other columns in whose order the rows are looked at, and the share of different values that they must have."""
@@ -86,7 +86,7 @@ def restored_orders(values: Array, columns: Mapping[str, Array]) -> Iterator[str
         order = known[np.argsort(column[known], kind="stable")]
         if bool(np.all(np.diff(order) > 0)):
             continue  # the rows stand in that order, which is looked at by itself
-        if made_order(values[order[:: -(-len(order) // _KEYED)]]) is not None:
+        if made_order(values[order[:: -(-len(order) // _RESTORED)]]) is not None:
             yield name
 
 
@@ -172,8 +172,9 @@ def _by_key(values: Array) -> str | None:
         return "their values as text"
     place = np.arange(len(values), dtype=np.float64)
     least = max(_SORTED, abs(_correlation(_ranks(values), place)) + _CLEARLY)  # in a trend the first digits rise, too
+    digits = ["".join(one for one in text if one.isdigit()) or "0" for text in texts]
     for what, key in _KEYS.items():
-        keyed = np.array([key(text) for text in texts], dtype=np.float64)
+        keyed = np.array([key(text, own) for text, own in zip(texts, digits, strict=True)], dtype=np.float64)
         if len(np.unique(keyed)) > 1 and abs(_correlation(_ranks(keyed), place)) >= least:
             return what
     return None
@@ -189,22 +190,19 @@ def _correlation(one: Array, other: Array) -> float:
     return 0.0 if size == 0 else float(one @ other) / size
 
 
-def _digits(text: str) -> str:
-    return "".join(one for one in text if one.isdigit()) or "0"
+def _hashed(name: str) -> Callable[[str, str], float]:
+    return lambda text, digits: float(int.from_bytes(hashlib.new(name, text.encode()).digest()[:6], "big"))
 
 
-def _hashed(name: str) -> Callable[[str], float]:
-    return lambda text: float(int.from_bytes(hashlib.new(name, text.encode()).digest()[:6], "big"))
-
-
-_KEYS: dict[str, Callable[[str], float]] = {
-    "the last digit of their values": lambda text: float(_digits(text)[-1]),
-    "the last digits of their values": lambda text: float(_digits(text)[-2:]),
-    "the digits of their values from the last one on": lambda text: float("0." + _digits(text)[::-1]),
-    "the sum of the digits of their values": lambda text: float(sum(map(int, _digits(text)))),
-    "the bits of their values": lambda text: float(int(_digits(text)).bit_count()),
+_KEYS: dict[str, Callable[[str, str], float]] = {
+    "the last digit of their values": lambda text, digits: float(digits[-1]),
+    "the last digits of their values": lambda text, digits: float(digits[-2:]),
+    "the digits of their values from the last one on": lambda text, digits: float("0." + digits[::-1]),
+    "the sum of the digits of their values": lambda text, digits: float(sum(map(int, digits))),
+    "the bits of their values": lambda text, digits: float(int(digits).bit_count()),
     "a hash of their values": _hashed("md5"),
     "a hash (SHA-1) of their values": _hashed("sha1"),
     "a hash (SHA-256) of their values": _hashed("sha256"),
-    "a checksum of their values": lambda text: float(crc32(text.encode())),
+    "a checksum of their values": lambda text, digits: float(crc32(text.encode())),
 }
+"""From a value as text, and its digits alone."""
