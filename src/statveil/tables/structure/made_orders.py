@@ -53,8 +53,10 @@ _SORTED, _CLEARLY = 0.9, 0.2
 the values."""
 
 
-def made_order(values: Array) -> str | None:
+def made_order(values: Array, *, by_distance: bool = True) -> str | None:
     """By what the rows were put in order, in words; ``None`` where they show no such order.
+
+    Without ``by_distance`` nobody looks for the distance from a number.
 
     >>> rows = np.random.default_rng(0).normal(20.0, 30.0, 400)
     >>> made_order(rows), made_order(np.sort(rows)), made_order(np.cumsum(rows))
@@ -70,7 +72,7 @@ def made_order(values: Array) -> str | None:
     if len(known) < _FEWEST:
         return None
     spread = known[:: -(-len(known) // _ROWS)]
-    if _by_distance(spread):
+    if by_distance and _by_distance(spread):
         return "their distance from a number"
     if _in_bands(spread):
         return "bands of their values"
@@ -86,7 +88,8 @@ def restored_orders(values: Array, columns: Mapping[str, Array]) -> Iterator[str
         order = known[np.argsort(column[known], kind="stable")]
         if bool(np.all(np.diff(order) > 0)):
             continue  # the rows stand in that order, which is looked at by itself
-        if made_order(values[order[:: -(-len(order) // _RESTORED)]]) is not None:
+        # whether a column turns where this one is at some number is looked at by itself
+        if made_order(values[order[:: -(-len(order) // _RESTORED)]], by_distance=False) is not None:
             yield name
 
 
