@@ -29,6 +29,9 @@ __all__ = ["FILE", "ColumnarFile", "ColumnarParts"]
 FILE = "the files of the folder"
 """What the number of a row's file is called among the other columns, where there are several files."""
 
+_READ = 4 * BLOCK
+"""Rows that the engine hands over at once: a twentieth of the time of a long file less than single blocks take."""
+
 
 class ColumnarParts(WatchedFile):
     """One or more files of typed columns that together are one table.
@@ -207,7 +210,7 @@ class ColumnarFile(ColumnarParts):
         scan = self._scan() if columns is None else self._scan().select(chosen)
         rows = 0
         try:
-            for batch in scan.collect_batches(maintain_order=True, chunk_size=BLOCK, engine="streaming"):
+            for batch in scan.collect_batches(maintain_order=True, chunk_size=_READ, engine="streaming"):
                 rows += len(batch)
                 yield batch
         except ENGINE_FAILURES as error:
