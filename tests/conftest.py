@@ -12,7 +12,7 @@ from hypothesis import settings
 from statveil import planning
 from statveil.cli.main import run
 from statveil.tables import inspection, verification
-from statveil.tables.structure import telling
+from statveil.tables.structure.others import telling
 from tests.best_possible import Remembered, none_known
 from tests.remembered import OnceForEachColumn, OnceForEachGoal, OnceForEachTable
 

@@ -15,10 +15,10 @@ from statveil.auditing.knowing import links_of
 from statveil.auditing.sampling import rows_of_trial, whole_groups
 from statveil.auditing.tables import read_table
 from statveil.auditing.view import Knowledge
-from statveil.tables.structure.aggregate_search import find_aggregates
-from statveil.tables.structure.limit_search import find_limits
-from statveil.tables.structure.links import best_cut
-from statveil.tables.structure.running_search import find_running
+from statveil.tables.structure.others.aggregate_search import find_aggregates
+from statveil.tables.structure.others.limit_search import find_limits
+from statveil.tables.structure.others.links import best_cut
+from statveil.tables.structure.others.running_search import find_running
 from tests.audit_cases import BROKEN, location
 
 pytestmark = pytest.mark.usefixtures("no_optimum")

@@ -24,7 +24,7 @@ from statveil.auditing.sampling import grouping, rows_of_trial
 from statveil.auditing.tables import read_table
 from statveil.auditing.verdict import decided, interval, looks
 from statveil.auditing.view import Knowledge, View
-from statveil.tables.structure.copy_search import find_ties
+from statveil.tables.structure.others.copy_search import find_ties
 from statveil.tables.verification import LEAKS
 from tests.audit_cases import BROKEN, SOUND
 

@@ -16,7 +16,7 @@ from statveil.tables.files import in_halves
 from statveil.tables.files.parquet_file import ParquetFile
 from statveil.tables.looking import NumberLook
 from statveil.tables.measure import measure
-from statveil.tables.structure import sampler
+from statveil.tables.structure.reading import sampler
 from statveil.tables.verification import Verifier
 
 ROWS = 5 * BLOCK + 12_345

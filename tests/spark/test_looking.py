@@ -124,7 +124,7 @@ def test_a_value_off_the_step_in_the_last_partition_is_refused(in_parts):
 
 def test_a_long_column_keeps_the_sample_of_one_machine(in_parts, monkeypatch):
     from statveil.tables.looking import NumberLook as Look
-    from statveil.tables.structure import sampler
+    from statveil.tables.structure.reading import sampler
 
     kept = []
     few = 2**14

@@ -23,7 +23,7 @@ from statveil.tables.spark.footers import read_footer
 from statveil.tables.spark.labels import GroupsThere, labels_in_span
 from statveil.tables.spark.spans import cut_spans, span_of, whole_files
 from statveil.tables.spark.spark_file import open_spark
-from statveil.tables.structure import sampler
+from statveil.tables.structure.reading import sampler
 from statveil.tables.within_groups import GroupVerifier
 from tests.best_possible import none_known
 from tests.spark.test_looking import ROWS

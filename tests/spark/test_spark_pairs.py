@@ -16,7 +16,7 @@ from statveil.tables.release_file import release_file
 from statveil.tables.spark import asides, spark_parquet
 from statveil.tables.spark.spark_file import open_spark
 from statveil.tables.stacked import Halves
-from statveil.tables.structure import sampler
+from statveil.tables.structure.reading import sampler
 from tests.spark.test_looking import ROWS
 from tests.spark.test_spark_parquet import (  # noqa: F401  (a fixture)
     answers,

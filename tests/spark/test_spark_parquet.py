@@ -231,7 +231,7 @@ def test_values_off_the_step_in_the_last_rows_are_refused(tmp_path, asked):
 
 
 def test_a_sample_that_was_thinned_too_much_is_taken_again(tmp_path, asked, monkeypatch):
-    from statveil.tables.structure import sampler
+    from statveil.tables.structure.reading import sampler
 
     few = 2**14
     monkeypatch.setattr(sampler, "KEEP", few)

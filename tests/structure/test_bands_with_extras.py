@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from statveil.tables.structure.residue_search import bands_of_the_rest
-from statveil.tables.structure.telling import find_copies
+from statveil.tables.structure.others.residue_search import bands_of_the_rest
+from statveil.tables.structure.others.telling import find_copies
 
 PRICES, EDGES = np.array([3.9, 4.9, 7.5, 11.9]), np.array([100, 120, 150])
 

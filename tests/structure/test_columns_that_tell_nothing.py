@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from statveil.tables.structure import copy_search, telling
-from statveil.tables.structure.edge_search import Ranked
-from statveil.tables.structure.telling import MOST_COLUMNS, find_copies
+from statveil.tables.structure.others import copy_search, telling
+from statveil.tables.structure.others.edge_search import Ranked
+from statveil.tables.structure.others.telling import MOST_COLUMNS, find_copies
 
 
 def drawn(rng, rows):

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from statveil.tables.structure.few_search import few_at_the_ends
-from statveil.tables.structure.telling import find_copies
+from statveil.tables.structure.others.few_search import few_at_the_ends
+from statveil.tables.structure.others.telling import find_copies
 
 
 def told(values, **others):

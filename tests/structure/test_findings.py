@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 from scipy.stats import geom, nbinom, poisson
 
-from statveil.tables.structure.atom_search import _far_out
-from statveil.tables.structure.findings import Sampler, find_misfit, find_structure
-from statveil.tables.structure.multiple_search import of_multiples
-from statveil.tables.structure.sampler import SampledUntil
+from statveil.tables.structure.column.atom_search import _far_out
+from statveil.tables.structure.column.findings import Sampler, find_misfit, find_structure
+from statveil.tables.structure.column.multiple_search import of_multiples
+from statveil.tables.structure.reading.sampler import SampledUntil
 from statveil.tables.verification import holds_long, precision
 
 

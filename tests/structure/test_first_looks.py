@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from statveil.tables.structure.apart import FINE, shifted, surely_apart
-from statveil.tables.structure.copy_search import _surely_less
-from statveil.tables.structure.digit_search import significant_bits
-from statveil.tables.structure.distinct import frozen
-from statveil.tables.structure.lattice_search import any_step, short_floats
-from statveil.tables.structure.partner_search import _FACTOR, _left_alone, _left_by
-from statveil.tables.structure.ratio_search import binary_step
-from statveil.tables.structure.sum_search import _recurs, _subtotals
+from statveil.tables.structure.column.digit_search import significant_bits
+from statveil.tables.structure.column.lattice_search import any_step, short_floats
+from statveil.tables.structure.column.ratio_search import binary_step
+from statveil.tables.structure.column.sum_search import _recurs, _subtotals
+from statveil.tables.structure.others.apart import FINE, shifted, surely_apart
+from statveil.tables.structure.others.copy_search import _surely_less
+from statveil.tables.structure.others.partner_search import _FACTOR, _left_alone, _left_by
+from statveil.tables.structure.reading.distinct import frozen
 
 SHIFTS = (0, 1, 2, 3, -1, -2, -3)
 

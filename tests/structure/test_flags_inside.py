@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import statveil as sv
-from statveil.tables.structure.alongside import Gathering
-from statveil.tables.structure.hidden_flags import hidden_flags
+from statveil.tables.structure.others.alongside import Gathering
+from statveil.tables.structure.others.hidden_flags import hidden_flags
 
 PLAN = sv.plan(sv.Problem(secret=sv.Mean(), prior=(80, 120), tolerance=0.5), max_risk=0.1)
 WORDS = ("seen", "done", "note", "call", "mail", "sent", "later", "today", "file", "open")

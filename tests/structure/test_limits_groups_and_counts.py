@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import statveil as sv
-from statveil.tables.structure.long_groups import LongGroups
-from statveil.tables.structure.running_links import rolled
-from statveil.tables.structure.telling import Copies, telling_columns
+from statveil.tables.structure.others.long_groups import LongGroups
+from statveil.tables.structure.others.running_links import rolled
+from statveil.tables.structure.others.telling import Copies, telling_columns
 
 ROWS = 1_000
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import statveil as sv
-from statveil.tables.structure.made_orders import made_order
+from statveil.tables.structure.rows.made_orders import made_order
 
 ENDS = (60.0, 80.0, 100.0, 110.0, 130.0, 150.0)
 

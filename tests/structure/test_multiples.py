@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import statveil as sv
-from statveil.tables.structure.findings import find_structure
-from statveil.tables.structure.telling import find_copies
+from statveil.tables.structure.column.findings import find_structure
+from statveil.tables.structure.others.telling import find_copies
 
 RATES = [0.45359237, 0.9144, 1 / 1.0837, 3.785411784, 0.8473219]
 

@@ -10,11 +10,19 @@ import polars as pl
 import pytest
 from scipy.stats import rankdata, spearmanr
 
-from statveil.tables.structure.alongside import Gathering, TableRows
-from statveil.tables.structure.distinct import at_least, counted, distinct, distinct_memo, frozen, in_order, mid_ranks
-from statveil.tables.structure.glance import glance, stretches_alike
-from statveil.tables.structure.row_search import _share
-from statveil.tables.structure.telling import Copies
+from statveil.tables.structure.others.alongside import Gathering, TableRows
+from statveil.tables.structure.others.glance import glance, stretches_alike
+from statveil.tables.structure.others.row_search import _share
+from statveil.tables.structure.others.telling import Copies
+from statveil.tables.structure.reading.distinct import (
+    at_least,
+    counted,
+    distinct,
+    distinct_memo,
+    frozen,
+    in_order,
+    mid_ranks,
+)
 
 
 def drawn(seed, rows):

@@ -19,10 +19,10 @@ from sklearn.utils import shuffle as sklearn_shuffle
 
 import statveil as sv
 from statveil.modes import MODES
-from statveil.tables.structure.exchangeable import find_order
-from statveil.tables.structure.order_search import Order
-from statveil.tables.structure.part_pairs import one_shape, told_by_parts
-from statveil.tables.structure.usual_shuffles import SEEDS, WAYS, origins
+from statveil.tables.structure.rows.exchangeable import find_order
+from statveil.tables.structure.rows.order_search import Order
+from statveil.tables.structure.rows.part_pairs import one_shape, told_by_parts
+from statveil.tables.structure.rows.usual_shuffles import SEEDS, WAYS, origins
 from tests.best_possible import none_known
 from tests.tables.test_groups import DIFFERENCE, RATIO, compared
 from tests.tables.test_release_rows import OTHERS, PLANS, as_column, column, stairs_of

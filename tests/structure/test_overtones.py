@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import statveil as sv
-from statveil.tables.structure.findings import find_structure
-from statveil.tables.structure.lattice_search import find_lattice
-from statveil.tables.structure.overtone_search import find_overtones
+from statveil.tables.structure.column.findings import find_structure
+from statveil.tables.structure.column.lattice_search import find_lattice
+from statveil.tables.structure.column.overtone_search import find_overtones
 
 
 def shape(rng, kind, level, rows):

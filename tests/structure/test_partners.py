@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import statveil as sv
-from statveil.tables.structure.partner_search import bounds
+from statveil.tables.structure.others.partner_search import bounds
 
 ROWS = 1_000
 HIDE = '[columns.{}]\nhide = "mean"\nprior = "100:200"\ntolerance = 1\nmax_risk = 0.2\n'

@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from statveil.tables.structure import order_search
-from statveil.tables.structure.group_search import Others
-from statveil.tables.structure.order_search import Order
-from statveil.tables.structure.row_sample import RowSample
-from statveil.tables.structure.together_search import Together
+from statveil.tables.structure.reading.row_sample import RowSample
+from statveil.tables.structure.rows import order_search
+from statveil.tables.structure.rows.group_search import Others
+from statveil.tables.structure.rows.order_search import Order
+from statveil.tables.structure.rows.together_search import Together
 
 ROWS = 230_001
 CUTS = [0, 65_536, 65_536, 131_072, 196_608, ROWS]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import statveil as sv
-from statveil.tables.structure.sum_search import find_sums
+from statveil.tables.structure.column.sum_search import find_sums
 
 
 def plan_of(low, high, tolerance, known=None):

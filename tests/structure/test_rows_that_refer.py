@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy.spatial import cKDTree
 
 import statveil as sv
-from statveil.tables.structure.count_search import RowTellers
-from statveil.tables.structure.referring import beyond_chance, more_than_chance
-from statveil.tables.structure.row_sample import RowSample
+from statveil.tables.structure.reading.row_sample import RowSample
+from statveil.tables.structure.row_count.count_search import RowTellers
+from statveil.tables.structure.row_count.referring import beyond_chance, more_than_chance
 
 PLAN = sv.plan(
     sv.Problem(secret=sv.Rows(), prior=sv.LogUniform(500, 20_000), tolerance=sv.Relative(0.05)), max_risk=0.2

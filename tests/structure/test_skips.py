@@ -7,10 +7,10 @@ import pytest
 from scipy.special import ndtri, xlogy
 
 import statveil as sv
-from statveil.tables.structure import skip_search
-from statveil.tables.structure.findings import find_structure
-from statveil.tables.structure.lattice_search import find_lattice
-from statveil.tables.structure.skip_search import find_gap, find_skips
+from statveil.tables.structure.column import skip_search
+from statveil.tables.structure.column.findings import find_structure
+from statveil.tables.structure.column.lattice_search import find_lattice
+from statveil.tables.structure.column.skip_search import find_gap, find_skips
 
 
 def amounts(rng, factor, rows):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import statveil as sv
-from statveil.tables.structure.findings import find_structure
+from statveil.tables.structure.column.findings import find_structure
 from statveil.tables.verification import LEAKS, precision
 
 

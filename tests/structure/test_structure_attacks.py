@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 import statveil as sv
 from statveil.modes import MODES
-from statveil.tables.structure.bound_search import natural_bounds
-from statveil.tables.structure.code_search import find_codes
-from statveil.tables.structure.findings import find_structure
-from statveil.tables.structure.rough_search import UNITS
+from statveil.tables.structure.column.bound_search import natural_bounds
+from statveil.tables.structure.column.code_search import find_codes
+from statveil.tables.structure.column.findings import find_structure
+from statveil.tables.structure.column.rough_search import UNITS
 from statveil.tables.verification import LEAKS, blind_spots, precision
 
 

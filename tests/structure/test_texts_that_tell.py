@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from statveil.tables.structure.group_search import numbers_in
-from statveil.tables.structure.telling import find_copies
+from statveil.tables.structure.others.telling import find_copies
+from statveil.tables.structure.rows.group_search import numbers_in
 
 FIRST = dt.datetime(2019, 1, 1)
 DAYS = (

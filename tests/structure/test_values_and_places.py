@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 import statveil as sv
-from statveil.tables.structure.bound_search import natural_bounds
-from statveil.tables.structure.value_places import told_by_places
-from statveil.tables.structure.within_search import numbers_rows
+from statveil.tables.structure.column.bound_search import natural_bounds
+from statveil.tables.structure.others.within_search import numbers_rows
+from statveil.tables.structure.rows.value_places import told_by_places
 
 COUNTS = sv.Structure(minimum=0, step=1)
 

@@ -9,10 +9,10 @@ import pytest
 from statveil.modes import MODES
 from statveil.tables.blocks import BLOCK, blocks_of
 from statveil.tables.first_pass import FirstBeside
-from statveil.tables.structure.alongside import Gathering
-from statveil.tables.structure.exchangeable import find_order, parts_rows
-from statveil.tables.structure.group_search import Others
-from statveil.tables.structure.order_search import Order
+from statveil.tables.structure.others.alongside import Gathering
+from statveil.tables.structure.rows.exchangeable import find_order, parts_rows
+from statveil.tables.structure.rows.group_search import Others
+from statveil.tables.structure.rows.order_search import Order
 
 
 def cut(rows, rng):

@@ -18,7 +18,7 @@ from statveil.tables.maps.smooth import prepare_smooth
 from statveil.tables.maps.unit import prepare_unit
 from statveil.tables.measure import measure
 from statveil.tables.sampled_column import sampled_column
-from statveil.tables.structure import sampler
+from statveil.tables.structure.reading import sampler
 from tests.places import spread_out
 from tests.plans import BY_MODE, column_for
 

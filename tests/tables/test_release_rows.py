@@ -20,10 +20,10 @@ from statveil.modes import MODES
 from statveil.tables.maps.keyed import uniform_of
 from statveil.tables.preparing import prepare
 from statveil.tables.series import ColumnType
-from statveil.tables.structure.exchangeable import find_groups, find_order
-from statveil.tables.structure.group_search import Others
-from statveil.tables.structure.order_search import Order
-from statveil.tables.structure.relation import scores_of, told_by_order
+from statveil.tables.structure.rows.exchangeable import find_groups, find_order
+from statveil.tables.structure.rows.group_search import Others
+from statveil.tables.structure.rows.order_search import Order
+from statveil.tables.structure.rows.relation import scores_of, told_by_order
 from statveil.tables.verification import LEAKS
 
 pytestmark = pytest.mark.filterwarnings("ignore:The (smallest or|released column)")  # of columns that are redrawn

@@ -14,7 +14,7 @@ from scipy.stats import norm
 import statveil as sv
 from statveil.report.chart import tradeoff_chart
 from statveil.tables.shuffling import first_of, keys_of, shuffled_frames, shuffled_order
-from statveil.tables.structure.count_search import RowTellers
+from statveil.tables.structure.row_count.count_search import RowTellers
 from statveil.words.caveats import not_protected
 from statveil.words.plan import distortion_sentence
 

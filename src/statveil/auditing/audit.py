@@ -36,7 +36,7 @@ from statveil.spoken import Progress
 from statveil.tables.between_columns import between
 from statveil.tables.record import read_record, shuffled_by
 from statveil.tables.shuffling import shuffled_order
-from statveil.tables.structure.copy_search import find_ties
+from statveil.tables.structure.others.copy_search import find_ties
 
 if TYPE_CHECKING:
     from statveil.auditing.table_audit import TableAudit

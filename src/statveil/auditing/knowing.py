@@ -12,15 +12,15 @@ from statveil.auditing.tables import AuditTable
 from statveil.auditing.view import Knowledge
 from statveil.made_plan import Plan
 from statveil.problem.structure import Structure
-from statveil.tables.structure.aggregate_search import find_aggregates
-from statveil.tables.structure.alongside import SIZES
-from statveil.tables.structure.bound_search import natural_bounds
-from statveil.tables.structure.findings import find_structure
-from statveil.tables.structure.limit_search import find_limits
-from statveil.tables.structure.link_search import find_links
-from statveil.tables.structure.links import Link
-from statveil.tables.structure.running_search import find_running
-from statveil.tables.structure.ties import Tie
+from statveil.tables.structure.column.bound_search import natural_bounds
+from statveil.tables.structure.column.findings import find_structure
+from statveil.tables.structure.others.aggregate_search import find_aggregates
+from statveil.tables.structure.others.alongside import SIZES
+from statveil.tables.structure.others.limit_search import find_limits
+from statveil.tables.structure.others.link_search import find_links
+from statveil.tables.structure.others.links import Link
+from statveil.tables.structure.others.running_search import find_running
+from statveil.tables.structure.others.ties import Tie
 
 __all__ = ["assumed", "in_words", "links_of"]
 

@@ -24,7 +24,7 @@ from statveil.tables.estimate import anchor_of
 from statveil.tables.groups import Masks
 from statveil.tables.maps.odds import moved_odds, solved
 from statveil.tables.maps.unit import prepare_unit
-from statveil.tables.structure.beta_search import beta_levels
+from statveil.tables.structure.column.beta_search import beta_levels
 
 __all__ = ["arranged", "redrawn"]
 

@@ -12,9 +12,9 @@ from itertools import combinations
 import numpy as np
 
 from statveil.tables.blocks import Array
-from statveil.tables.structure.copy_search import find_changes
-from statveil.tables.structure.links import Link
-from statveil.tables.structure.ties import Tie
+from statveil.tables.structure.others.copy_search import find_changes
+from statveil.tables.structure.others.links import Link
+from statveil.tables.structure.others.ties import Tie
 
 __all__ = ["CONVERSIONS", "MISSING", "Threshold", "find_thresholds", "followers"]
 

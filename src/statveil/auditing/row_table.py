@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from statveil.made_plan import Plan
 from statveil.tables.blocks import Array
 from statveil.tables.source import open_source
-from statveil.tables.structure.count_search import RowTellers, as_numbers
+from statveil.tables.structure.row_count.count_search import RowTellers, as_numbers
 
 __all__ = ["Counter", "RowTable", "RowView", "read_row_table", "view_of"]
 

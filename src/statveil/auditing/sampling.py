@@ -9,7 +9,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
-from statveil.tables.structure.links import Link
+from statveil.tables.structure.others.links import Link
 
 __all__ = ["FEW", "MANY", "Places", "grouping", "in_groups", "in_order", "rows_of_trial", "runs", "whole_groups"]
 

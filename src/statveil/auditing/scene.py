@@ -24,7 +24,7 @@ from statveil.tables.groups import Masks
 from statveil.tables.linking import linked_map
 from statveil.tables.preparing import Prepared
 from statveil.tables.series import ColumnType
-from statveil.tables.structure.ties import Tie
+from statveil.tables.structure.others.ties import Tie
 
 __all__ = ["Partner", "Scene", "array_of"]
 

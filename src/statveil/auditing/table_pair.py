@@ -30,8 +30,8 @@ from statveil.tables.rounding_digits import rounded
 from statveil.tables.series import ColumnType
 from statveil.tables.shuffling import shuffled_order
 from statveil.tables.source import Source, open_source
-from statveil.tables.structure.copy_search import find_ties
-from statveil.tables.structure.ties import Tie
+from statveil.tables.structure.others.copy_search import find_ties
+from statveil.tables.structure.others.ties import Tie
 from statveil.tables.table_task import Layout, column_seed
 from statveil.tables.verification import Verifier
 from statveil.tables.verify_table import derived_again, table_columns, typed_column

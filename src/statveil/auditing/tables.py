@@ -20,9 +20,9 @@ from statveil.tables.preparing import column_labels
 from statveil.tables.series import numbers_of
 from statveil.tables.source import Source, open_source
 from statveil.tables.stacked import both_columns
-from statveil.tables.structure.alongside import EMPTY, sizes_of
-from statveil.tables.structure.group_search import numbers_in, read_in_full
-from statveil.tables.structure.text_forms import other_forms
+from statveil.tables.structure.others.alongside import EMPTY, sizes_of
+from statveil.tables.structure.reading.text_forms import other_forms
+from statveil.tables.structure.rows.group_search import numbers_in, read_in_full
 
 __all__ = ["AuditTable", "joined_blocks", "read_table"]
 

@@ -12,9 +12,9 @@ from statveil.errors import ColumnError
 from statveil.tables.blocks import Array
 from statveil.tables.groups import Masks
 from statveil.tables.source import Source
-from statveil.tables.structure.alongside import opaque
-from statveil.tables.structure.belonging import Belonging, belonging
-from statveil.tables.structure.together_search import alike, goes_across, told_by_the_others
+from statveil.tables.structure.others.alongside import opaque
+from statveil.tables.structure.rows.belonging import Belonging, belonging
+from statveil.tables.structure.rows.together_search import alike, goes_across, told_by_the_others
 
 __all__ = ["together_in"]
 

@@ -15,8 +15,8 @@ from statveil.problem.column_numbers import InMemory, TwoGroups
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array
 from statveil.tables.groups import Masks
-from statveil.tables.structure.links import Link
-from statveil.tables.structure.ties import Tie
+from statveil.tables.structure.others.links import Link
+from statveil.tables.structure.others.ties import Tie
 
 if TYPE_CHECKING:
     from statveil.auditing.inversion import Inversion

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from statveil.tables.inspection import ColumnReport
-from statveil.tables.structure.findings import Finding
+from statveil.tables.structure.column.findings import Finding
 
 __all__ = ["column_words", "telling_words"]
 

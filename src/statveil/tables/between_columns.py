@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 from statveil.made_plan import Plan
 from statveil.tables.blocks import Array
 from statveil.tables.groups import GroupRows
-from statveil.tables.structure.alongside import opaque
-from statveil.tables.structure.bound_search import natural_bounds
-from statveil.tables.structure.facets import Facet, Parted, Sampled
-from statveil.tables.structure.findings import Finding
-from statveil.tables.structure.group_search import keys_of, order_of, rises
-from statveil.tables.structure.relation import Keys
-from statveil.tables.structure.sampler import Sampler
-from statveil.tables.structure.telling import Copies
+from statveil.tables.structure.column.bound_search import natural_bounds
+from statveil.tables.structure.column.findings import Finding
+from statveil.tables.structure.others.alongside import opaque
+from statveil.tables.structure.others.facets import Facet, Parted, Sampled
+from statveil.tables.structure.others.telling import Copies
+from statveil.tables.structure.reading.sampler import Sampler
+from statveil.tables.structure.rows.group_search import keys_of, order_of, rises
+from statveil.tables.structure.rows.relation import Keys
 from statveil.tables.verification import Verifier, bound_findings
 from statveil.tables.within_groups import GroupVerifier
 

@@ -12,7 +12,7 @@ from statveil.made_plan import Plan
 from statveil.tables.blocks import Array, Blocks
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.sampled_column import sampled_column
-from statveil.tables.structure.distinct import sorted_by_engine
+from statveil.tables.structure.reading.distinct import sorted_by_engine
 
 __all__ = ["Change", "measure_change"]
 

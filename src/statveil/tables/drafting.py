@@ -24,8 +24,8 @@ from statveil.tables.preparing import unnamed
 from statveil.tables.series import column_type
 from statveil.tables.sharing import Reader, Shared, each_beside
 from statveil.tables.source import Source, open_source
-from statveil.tables.structure.copy_search import find_ties
-from statveil.tables.structure.telling import telling_columns
+from statveil.tables.structure.others.copy_search import find_ties
+from statveil.tables.structure.others.telling import telling_columns
 
 __all__ = ["Draft", "Proposed", "draft_specification", "draft_table"]
 

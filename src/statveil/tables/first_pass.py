@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from statveil.tables.blocks import Array, Blocks, in_blocks
-from statveil.tables.structure.group_search import Beside
+from statveil.tables.structure.rows.group_search import Beside
 
 __all__ = ["FirstBeside", "Watcher", "Watchers"]
 

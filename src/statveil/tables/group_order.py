@@ -22,17 +22,17 @@ from scipy.special import erfc
 from statveil.tables.between_columns import between
 from statveil.tables.blocks import Array
 from statveil.tables.groups import GroupRows
-from statveil.tables.structure.alongside import SIZES, Alongside, Gathering
-from statveil.tables.structure.cell_search import Cells
-from statveil.tables.structure.distinct import distinct
-from statveil.tables.structure.exchangeable import ordered
-from statveil.tables.structure.facets import Facet, Facets, Parted, Sampled
-from statveil.tables.structure.findings import Finding
-from statveil.tables.structure.group_search import rises
-from statveil.tables.structure.order_search import ORDER_LEVEL, told_in_table
-from statveil.tables.structure.part_pairs import one_shape, told_by_parts
-from statveil.tables.structure.relation import scores_of, told_by_order
-from statveil.tables.structure.text_forms import leading_bytes
+from statveil.tables.structure.column.findings import Finding
+from statveil.tables.structure.others.alongside import SIZES, Alongside, Gathering
+from statveil.tables.structure.others.cell_search import Cells
+from statveil.tables.structure.others.facets import Facet, Facets, Parted, Sampled
+from statveil.tables.structure.reading.distinct import distinct
+from statveil.tables.structure.reading.text_forms import leading_bytes
+from statveil.tables.structure.rows.exchangeable import ordered
+from statveil.tables.structure.rows.group_search import rises
+from statveil.tables.structure.rows.order_search import ORDER_LEVEL, told_in_table
+from statveil.tables.structure.rows.part_pairs import one_shape, told_by_parts
+from statveil.tables.structure.rows.relation import scores_of, told_by_order
 
 __all__ = ["ColumnOrder", "GroupOrder", "orders_blocks", "told_in_blocks"]
 

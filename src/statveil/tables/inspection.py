@@ -19,9 +19,9 @@ from statveil.tables.measure import Measured, measure
 from statveil.tables.proposal import name_grids, propose
 from statveil.tables.series import ColumnType
 from statveil.tables.source import Source, open_source
-from statveil.tables.structure.bound_search import natural_bounds
-from statveil.tables.structure.findings import Finding, Sampler, find_structure
-from statveil.tables.structure.order_search import Order
+from statveil.tables.structure.column.bound_search import natural_bounds
+from statveil.tables.structure.column.findings import Finding, Sampler, find_structure
+from statveil.tables.structure.rows.order_search import Order
 from statveil.tables.text_look import text_says
 from statveil.tables.verification import bound_findings, name_filled, precision
 

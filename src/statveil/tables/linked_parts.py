@@ -12,9 +12,9 @@ import polars as pl
 
 from statveil.tables.blocks import Array
 from statveil.tables.groups import GroupRows
-from statveil.tables.structure.belonging import Belonging, belonging
-from statveil.tables.structure.findings import Finding
-from statveil.tables.structure.together_search import VALUE, Together, goes_across, told_by_the_others
+from statveil.tables.structure.column.findings import Finding
+from statveil.tables.structure.rows.belonging import Belonging, belonging
+from statveil.tables.structure.rows.together_search import VALUE, Together, goes_across, told_by_the_others
 
 __all__ = ["LinkedColumns", "LinkedGroups"]
 

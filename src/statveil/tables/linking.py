@@ -26,9 +26,9 @@ from statveil.tables.preparing import Elsewhere, Read, ReadBeside, unnamed
 from statveil.tables.series import ColumnType
 from statveil.tables.sharing import Reader
 from statveil.tables.source import Source
-from statveil.tables.structure.findings import Finding
-from statveil.tables.structure.group_search import Beside
-from statveil.tables.structure.telling import Copies
+from statveil.tables.structure.column.findings import Finding
+from statveil.tables.structure.others.telling import Copies
+from statveil.tables.structure.rows.group_search import Beside
 from statveil.tables.verification import Verifier, refuse_undeclared
 
 __all__ = ["ShortFloats", "check_linked", "check_multiples", "linked_map", "refuse_link", "refuse_short", "rest_of"]

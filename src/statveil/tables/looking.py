@@ -17,8 +17,8 @@ from statveil.tables.groups import GroupRows
 from statveil.tables.maps.sampling import Counts
 from statveil.tables.measure import GroupSums, Measured, Sums
 from statveil.tables.quantile import Tally
-from statveil.tables.structure.facets import Parted, Sampling
-from statveil.tables.structure.order_search import Order
+from statveil.tables.structure.others.facets import Parted, Sampling
+from statveil.tables.structure.rows.order_search import Order
 from statveil.tables.verification import Verifier, Watched
 
 __all__ = ["BesideColumn", "CategoryLook", "Glimpse", "Look", "NumberLook", "ShownBeside"]

@@ -23,8 +23,8 @@ from statveil.tables.ahead import started
 from statveil.tables.blocks import Array
 from statveil.tables.files.table_file import WatchedFile
 from statveil.tables.source import Rows, Source
-from statveil.tables.structure.findings import Finding
-from statveil.tables.structure.telling import MOST_COLUMNS, Copies
+from statveil.tables.structure.column.findings import Finding
+from statveil.tables.structure.others.telling import MOST_COLUMNS, Copies
 from statveil.tables.verification import refuse_undeclared
 
 __all__ = ["SHORT", "Later", "Own", "Watching", "first_of_all", "looks_later"]

@@ -18,7 +18,7 @@ from statveil.tables.preparing import Elsewhere, prepare
 from statveil.tables.record import Lent, hash_column, lent_by, make_record
 from statveil.tables.source import Progress, Source
 from statveil.tables.stacked import Stacked, both_columns
-from statveil.tables.structure.group_search import Beside
+from statveil.tables.structure.rows.group_search import Beside
 from statveil.tables.task import Ready, Task
 from statveil.tables.verification import check_accepted
 from statveil.tables.verify_content import Check, content_checks

@@ -23,7 +23,7 @@ from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.preparing import Prepared, prepare
 from statveil.tables.series import ColumnType
 from statveil.tables.source import Source
-from statveil.tables.structure.group_search import Beside
+from statveil.tables.structure.rows.group_search import Beside
 
 __all__ = ["Panel", "check_secrets", "drawn_by_group", "panel_of", "prepare_panel", "read_panel"]
 

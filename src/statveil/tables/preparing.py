@@ -37,15 +37,15 @@ from statveil.tables.resolution import check_resolution
 from statveil.tables.series import ColumnType
 from statveil.tables.source import Progress, Source
 from statveil.tables.stacked import Halves, above_each_other
-from statveil.tables.structure.alongside import Seen
-from statveil.tables.structure.exchangeable import find_groups, find_made_order, find_order, parts_rows
-from statveil.tables.structure.facets import Parted, Sampling
-from statveil.tables.structure.findings import Finding
-from statveil.tables.structure.group_search import Beside, Others
-from statveil.tables.structure.order_search import Order
-from statveil.tables.structure.singling import Singling
-from statveil.tables.structure.telling import MOST_COLUMNS, Copies
-from statveil.tables.structure.together_search import Together
+from statveil.tables.structure.column.findings import Finding
+from statveil.tables.structure.others.alongside import Seen
+from statveil.tables.structure.others.facets import Parted, Sampling
+from statveil.tables.structure.others.telling import MOST_COLUMNS, Copies
+from statveil.tables.structure.rows.exchangeable import find_groups, find_made_order, find_order, parts_rows
+from statveil.tables.structure.rows.group_search import Beside, Others
+from statveil.tables.structure.rows.order_search import Order
+from statveil.tables.structure.rows.singling import Singling
+from statveil.tables.structure.rows.together_search import Together
 from statveil.tables.verification import Verifier, bounds_of, check_accepted, refuse_undeclared
 from statveil.tables.within_groups import GroupCopies, GroupVerifier
 

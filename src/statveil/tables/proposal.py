@@ -26,11 +26,11 @@ from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array
 from statveil.tables.estimate import estimate
 from statveil.tables.measure import Measured
-from statveil.tables.structure.exchangeable import find_made_order, find_order
-from statveil.tables.structure.findings import Finding
-from statveil.tables.structure.grid_search import grid_behind
-from statveil.tables.structure.lattice_search import ulp
-from statveil.tables.structure.order_search import Order
+from statveil.tables.structure.column.findings import Finding
+from statveil.tables.structure.column.grid_search import grid_behind
+from statveil.tables.structure.column.lattice_search import ulp
+from statveil.tables.structure.rows.exchangeable import find_made_order, find_order
+from statveil.tables.structure.rows.order_search import Order
 from statveil.tables.verification import Verifier, known_text
 
 __all__ = ["Proposal", "name_grids", "propose"]

@@ -18,8 +18,8 @@ from statveil.tables.changes import Changes
 from statveil.tables.preparing import check_seed_for_tests, new_seed
 from statveil.tables.record import Lent, lent_by, make_record
 from statveil.tables.source import Progress, Source
-from statveil.tables.structure.count_search import RowTellers
-from statveil.tables.structure.findings import Finding
+from statveil.tables.structure.column.findings import Finding
+from statveil.tables.structure.row_count.count_search import RowTellers
 from statveil.tables.task import Ready, Task
 from statveil.tables.verification import check_accepted
 from statveil.tables.verify_content import Check, content_checks

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from statveil.tables.blocks import BLOCK, Array, Blocks, Part, Spread, by_parts, finite_rows
-from statveil.tables.structure.sampler import Sampler, thinning
+from statveil.tables.structure.reading.sampler import Sampler, thinning
 
 __all__ = ["Sampled", "View", "as_it_is", "sampled_column"]
 

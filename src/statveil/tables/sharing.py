@@ -22,9 +22,9 @@ from statveil.tables.blocks import Array, in_blocks
 from statveil.tables.changes import Labels
 from statveil.tables.looking import BesideColumn
 from statveil.tables.source import Progress, Rows, Source
-from statveil.tables.structure.alongside import Made, Seen, TableRows
-from statveil.tables.structure.facets import Parted, Sampling
-from statveil.tables.structure.group_search import Beside
+from statveil.tables.structure.others.alongside import Made, Seen, TableRows
+from statveil.tables.structure.others.facets import Parted, Sampling
+from statveil.tables.structure.rows.group_search import Beside
 
 __all__ = ["Along", "Look", "Reader", "Shared", "each_beside"]
 

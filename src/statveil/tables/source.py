@@ -17,8 +17,8 @@ from statveil.tables.series import ColumnType
 if TYPE_CHECKING:  # both look at tables
     from statveil.tables.groups import GroupRows, LabelColumn
     from statveil.tables.looking import BesideColumn, Look, ShownBeside
-    from statveil.tables.structure.facets import Parted
-    from statveil.tables.structure.telling import Copies
+    from statveil.tables.structure.others.facets import Parted
+    from statveil.tables.structure.others.telling import Copies
 
 __all__ = ["CATEGORIES", "Progress", "Rows", "Source", "open_source"]
 

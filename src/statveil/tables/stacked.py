@@ -20,7 +20,7 @@ from statveil.tables.source import Progress, Rows, Source
 
 if TYPE_CHECKING:  # which looks at tables
     from statveil.tables.looking import BesideColumn, Look, ShownBeside
-    from statveil.tables.structure.telling import Copies
+    from statveil.tables.structure.others.telling import Copies
 
 __all__ = ["Halves", "Stacked", "above_each_other", "both_columns", "stacked"]
 

@@ -32,9 +32,9 @@ from statveil.tables.record import Lent, hash_column, table_lent_by, table_recor
 from statveil.tables.series import ColumnType
 from statveil.tables.sharing import Look, Reader, Shared, each_beside
 from statveil.tables.source import Progress, Source
-from statveil.tables.structure.alongside import LEFT
-from statveil.tables.structure.facets import Parted, Sampling
-from statveil.tables.structure.telling import Copies
+from statveil.tables.structure.others.alongside import LEFT
+from statveil.tables.structure.others.facets import Parted, Sampling
+from statveil.tables.structure.others.telling import Copies
 from statveil.tables.table_card import make_table_card
 from statveil.tables.task import Ready, Task
 from statveil.tables.verification import Verifier

@@ -21,7 +21,7 @@ from statveil.tables.looking_later import Watching, first_of_all, looks_later
 from statveil.tables.preparing import Elsewhere, Prepared, prepare
 from statveil.tables.record import Lent, hash_column, lent_by, make_record
 from statveil.tables.source import Progress, Source
-from statveil.tables.structure.group_search import Beside
+from statveil.tables.structure.rows.group_search import Beside
 from statveil.tables.verification import check_accepted
 from statveil.tables.verify_content import Check, content_checks
 

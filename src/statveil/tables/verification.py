@@ -18,11 +18,10 @@ from statveil.problem.ordinal import Ordinal
 from statveil.problem.problem import Problem
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, finite_rows
-from statveil.tables.structure.beta_search import beta_levels
-from statveil.tables.structure.bound_search import natural_bounds
-from statveil.tables.structure.code_search import find_codes
-from statveil.tables.structure.distinct import frozen
-from statveil.tables.structure.findings import (
+from statveil.tables.structure.column.beta_search import beta_levels
+from statveil.tables.structure.column.bound_search import natural_bounds
+from statveil.tables.structure.column.code_search import find_codes
+from statveil.tables.structure.column.findings import (
     Finding,
     Sampler,
     atom_findings,
@@ -31,8 +30,9 @@ from statveil.tables.structure.findings import (
     find_structure,
     plain_number,
 )
-from statveil.tables.structure.sampler import thinning
-from statveil.tables.structure.sum_search import find_sums
+from statveil.tables.structure.column.sum_search import find_sums
+from statveil.tables.structure.reading.distinct import frozen
+from statveil.tables.structure.reading.sampler import thinning
 
 __all__ = [
     "LEAKS",

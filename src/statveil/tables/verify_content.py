@@ -21,7 +21,7 @@ from statveil.tables.resolution import grain_of, slack_of
 from statveil.tables.rounding_digits import rounded
 from statveil.tables.source import Source
 from statveil.tables.stacked import Stacked, stacked
-from statveil.tables.structure.sampler import SampledUntil
+from statveil.tables.structure.reading.sampler import SampledUntil
 from statveil.tables.verification import Verifier, holds_long, precision
 
 __all__ = ["Check", "content_checks"]

@@ -27,7 +27,7 @@ from statveil.tables.preparing import column_labels
 from statveil.tables.series import ColumnType
 from statveil.tables.sharing import Along, Reader, Shared
 from statveil.tables.source import Progress, Rows, Source
-from statveil.tables.structure.telling import Copies
+from statveil.tables.structure.others.telling import Copies
 from statveil.tables.table_card import make_table_card
 from statveil.tables.verify_content import Check, content_checks
 

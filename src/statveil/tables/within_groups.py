@@ -18,10 +18,10 @@ import polars as pl
 from statveil.made_plan import Plan
 from statveil.tables.blocks import Array
 from statveil.tables.groups import GroupRows
-from statveil.tables.structure.facets import Facet, Sampled, some_rows
-from statveil.tables.structure.findings import Finding
-from statveil.tables.structure.sampler import Sampler, thinning
-from statveil.tables.structure.telling import Copies
+from statveil.tables.structure.column.findings import Finding
+from statveil.tables.structure.others.facets import Facet, Sampled, some_rows
+from statveil.tables.structure.others.telling import Copies
+from statveil.tables.structure.reading.sampler import Sampler, thinning
 from statveil.tables.verification import Verifier, Watched, name_filled, precision
 
 __all__ = ["GroupCopies", "GroupVerifier"]

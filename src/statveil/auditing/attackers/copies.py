@@ -15,7 +15,7 @@ from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View
 from statveil.problem.location_scale import LocationScale
 from statveil.tables.blocks import Array
-from statveil.tables.structure.ties import Tie
+from statveil.tables.structure.others.ties import Tie
 
 __all__ = ["Copies", "told_by_rows"]
 

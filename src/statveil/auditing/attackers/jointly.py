@@ -13,7 +13,7 @@ from statveil.auditing.inversion import Inversion, inverted, released_statistic
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import Companion, View
 from statveil.tables.blocks import Array
-from statveil.tables.structure.ties import Tie
+from statveil.tables.structure.others.ties import Tie
 
 __all__ = ["Jointly"]
 

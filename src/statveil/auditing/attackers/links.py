@@ -14,7 +14,7 @@ from statveil.auditing.inversion import Inversion, inverted, released_statistic
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import View
 from statveil.tables.blocks import Array
-from statveil.tables.structure.links import Link
+from statveil.tables.structure.others.links import Link
 
 __all__ = ["Links", "MovedBack"]
 

@@ -20,7 +20,7 @@ from statveil.tables.source import Progress
 if TYPE_CHECKING:
     from statveil.tables.files.table_file import Watch
     from statveil.tables.looking import Look
-    from statveil.tables.structure.telling import Copies
+    from statveil.tables.structure.others.telling import Copies
 
 __all__ = ["LONG", "ParquetFile"]
 

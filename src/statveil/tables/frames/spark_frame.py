@@ -20,7 +20,7 @@ from statveil.tables.source import Progress, Rows
 if TYPE_CHECKING:  # what comes with Spark is loaded with the first of its tables
     from statveil.tables.looking import Look
     from statveil.tables.spark.layout import Seen
-    from statveil.tables.structure.telling import Copies
+    from statveil.tables.structure.others.telling import Copies
 
 __all__ = ["SparkFrame"]
 

@@ -12,7 +12,7 @@ from statveil.tables.estimate import anchor_of
 from statveil.tables.groups import GroupRows
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.maps.sampling import Counts
-from statveil.tables.structure.sampler import Sampler
+from statveil.tables.structure.reading.sampler import Sampler
 
 __all__ = ["Job", "build_map"]
 

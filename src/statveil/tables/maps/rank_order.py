@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from statveil.tables.blocks import BLOCK, Array
 from statveil.tables.maps.column_map import stream
-from statveil.tables.structure.distinct import sorted_by_engine
+from statveil.tables.structure.reading.distinct import sorted_by_engine
 
 __all__ = ["RECORD", "Cuts", "Keys", "Places", "Sample", "cut", "cuts_of", "ordered", "random_keys", "sampled"]
 

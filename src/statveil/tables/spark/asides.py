@@ -34,9 +34,9 @@ from statveil.tables.spark.workers import (
     shapes_in_span,
     with_files,
 )
-from statveil.tables.structure.alongside import MOST_ROWS, Gathering
-from statveil.tables.structure.cell_search import Cells
-from statveil.tables.structure.facets import Facet, Sampled, Sampling
+from statveil.tables.structure.others.alongside import MOST_ROWS, Gathering
+from statveil.tables.structure.others.cell_search import Cells
+from statveil.tables.structure.others.facets import Facet, Sampled, Sampling
 
 __all__ = ["LooksBeside", "each_search", "take_told"]
 

@@ -28,9 +28,9 @@ from statveil.tables.spark.layout import BITS, Layout, Seen, unsteady
 from statveil.tables.spark.passes import NUMBER, SeenColumn, finite_there, numbered, own_name
 from statveil.tables.spark.shipping import packed
 from statveil.tables.spark.watching import WATCHED, PartSeen, Watch, spread_in_pieces, watcher
-from statveil.tables.structure.alongside import PIECE, Gathering
-from statveil.tables.structure.cell_search import Cells, Few
-from statveil.tables.structure.telling import Copies
+from statveil.tables.structure.others.alongside import PIECE, Gathering
+from statveil.tables.structure.others.cell_search import Cells, Few
+from statveil.tables.structure.others.telling import Copies
 
 __all__ = ["Looked", "look_there", "partitions_stay"]
 

@@ -20,8 +20,8 @@ from statveil.tables.groups import GroupRows, LabelColumn
 from statveil.tables.looking import BesideColumn, Look, ShownBeside
 from statveil.tables.series import ColumnType
 from statveil.tables.source import Progress, Rows
-from statveil.tables.structure.facets import Parted
-from statveil.tables.structure.telling import Copies
+from statveil.tables.structure.others.facets import Parted
+from statveil.tables.structure.others.telling import Copies
 
 if TYPE_CHECKING:  # which opens such tables
     from statveil.tables.spark.spark_file import SparkFile

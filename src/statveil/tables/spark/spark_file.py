@@ -24,7 +24,7 @@ from statveil.tables.spark.footers import odd_columns, read_footer
 from statveil.tables.spark.session import open_session
 from statveil.tables.spark.spark_csv import SparkCsv
 from statveil.tables.spark.spark_parquet import SparkParquet
-from statveil.tables.structure.telling import Copies
+from statveil.tables.structure.others.telling import Copies
 
 __all__ = ["SparkFile", "open_spark", "read_spark"]
 

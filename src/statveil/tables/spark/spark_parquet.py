@@ -56,8 +56,8 @@ from statveil.tables.spark.workers import (
     show_span,
     write_span,
 )
-from statveil.tables.structure.facets import Parted
-from statveil.tables.structure.telling import Copies
+from statveil.tables.structure.others.facets import Parted
+from statveil.tables.structure.others.telling import Copies
 
 __all__ = ["SparkParquet"]
 

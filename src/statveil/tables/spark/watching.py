@@ -18,8 +18,8 @@ from statveil.tables.released import read_rows
 from statveil.tables.spark.executors import Placed, cut, partition
 from statveil.tables.spark.layout import BITS, Layout
 from statveil.tables.spark.shipping import unpacked
-from statveil.tables.structure.alongside import PIECE
-from statveil.tables.structure.cell_search import Few
+from statveil.tables.structure.others.alongside import PIECE
+from statveil.tables.structure.others.cell_search import Few
 
 __all__ = ["WATCHED", "PartSeen", "Watch", "finite_in_pieces", "spread_in_pieces", "watcher"]
 

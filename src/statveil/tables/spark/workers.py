@@ -31,9 +31,9 @@ from statveil.tables.spark.layout import unsteady
 from statveil.tables.spark.shipping import packed, unpacked
 from statveil.tables.spark.spans import ParquetSpan, Span
 from statveil.tables.spark.watching import finite_in_pieces
-from statveil.tables.structure.alongside import Gathering
-from statveil.tables.structure.cell_search import Few
-from statveil.tables.structure.facets import Facet, Facets, Parted
+from statveil.tables.structure.others.alongside import Gathering
+from statveil.tables.structure.others.cell_search import Few
+from statveil.tables.structure.others.facets import Facet, Facets, Parted
 
 __all__ = [
     "Aside",

@@ -1,0 +1,1 @@
+"""What a column shows of itself."""

@@ -1,0 +1,1 @@
+"""What other columns tell of a column."""

@@ -1,0 +1,1 @@
+"""How rows and cells are taken and read by those who search them."""

@@ -1,0 +1,1 @@
+"""What tells how many rows a table had."""

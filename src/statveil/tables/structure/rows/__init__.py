@@ -1,0 +1,1 @@
+"""What the order of the rows tells, and which rows belong together."""
