@@ -86,8 +86,8 @@ def test_the_record_says_g_and_the_released_column_has_the_released_g(name, meth
     (theta,) = released["parameters"].values()
     assert released["secret"] == float(problem.secret.function(np.float64(theta)))
     # quantiles of a model at the middles of n equal shares have its mean up to about 1/n of a spread
-    # and a scaled column keeps seven digits
-    slack = {"shift": 1e-9, "scale": 1e-6}.get(plan.mode, 5e-3)
+    # a scaled column keeps seven digits, and one that is moved those above 2^-20 of the prior's range
+    slack = {"shift": 1e-4, "scale": 1e-6}.get(plan.mode, 5e-3)
     assert g(float(np.mean(found.table))) == pytest.approx(released["secret"], rel=slack)
     # and it moved: nobody releases the original under another name
     assert abs(float(np.mean(found.table)) - float(values.mean())) > 1e-6

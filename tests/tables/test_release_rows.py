@@ -250,7 +250,7 @@ def test_modes_that_keep_equal_values_equal_take_any_order():
     values = np.sort(np.random.default_rng(0).normal(100, 10, 2_000))
     plan = planned(family=sv.Location(), prior=sv.Box(mean=(0, 200)), secret=sv.Mean(), tolerance=1)
     assert plan.mode == "shift"
-    assert np.all(np.diff(sv.release(plan, values)) >= 0)
+    assert np.all(np.diff(sv.release(plan, values)) >= -10 * 2.0**-10)  # but for their blur
 
 
 def test_a_long_table_is_looked_at_in_pieces_all_over_it():

@@ -16,6 +16,6 @@ class ColumnShiftMode(TwoColumnsMode, GroupShiftMode):
     name: ClassVar[str] = "column-shift"
     says: ClassVar[str] = "add a number to one column and take the same number away from a second column"
     kept: ClassVar[str] = (
-        "Each of the two columns was shifted by one number, and all differences within it are the original's; so is "
-        "the sum of the two values of a row."
+        "Each of the two columns was shifted by one number, and all differences within it are the original's up to a "
+        "hundredth of the tolerance; so is the sum of the two values of a row."
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from statveil.modes.mode import Mode, Moved
+from statveil.modes.mode import BLUR, SHIFT_BLUR, Mode, Moved, moved_blur
 from statveil.problem.location_scale import LocationScale
 from statveil.problem.problem import Problem
 
@@ -24,6 +24,15 @@ class LatticeMode(Mode):
 
     def treats(self, problem: Problem, kind: str, moved: Moved) -> bool:
         return isinstance(problem.family, LocationScale) and kind == self.name
+
+    def blur_width(self, problem: Problem) -> float:
+        if problem.known.step is not None:  # every value is its place on the lattice
+            return 0.0
+        return min(moved_blur(problem), SHIFT_BLUR * min(problem.known.heaps))
+
+    def slack(self, problem: Problem, rows: int, largest: float) -> float:
+        width = self.blur_width(problem)
+        return BLUR * largest + 5 * width if width else 0.0
 
     def assumes(self, problem: Problem) -> tuple[str, ...]:
         favourites = "No multiples of the step are favourites, not even slightly: none were declared."

@@ -17,12 +17,27 @@ from statveil.problem.location_scale import LocationScale
 from statveil.problem.problem import Problem
 from statveil.problem.structure import Structure
 
-__all__ = ["BLUR", "MODES", "SEVEN_DIGITS", "ByRank", "Continuous", "Mode", "Redrawn", "known_point", "mode_of"]
+__all__ = [
+    "BLUR",
+    "MODES",
+    "SEVEN_DIGITS",
+    "SHIFT_BLUR",
+    "ByRank",
+    "Continuous",
+    "Mode",
+    "Redrawn",
+    "known_point",
+    "mode_of",
+    "moved_blur",
+]
 
 BLUR = 2.0**-23
 """Of a value: the widest cell of a 32-bit float, for a value at the lower end of its octave."""
 SEVEN_DIGITS = 8 * BLUR
 """Of a value: more than any blurred one is moved by, which is less than five times the blur."""
+
+SHIFT_BLUR = 2.0**-10
+"""Of the tolerance: how wide the blur of values is that are only moved. Two of them differ by a hundredth at most."""
 
 _BLURRED = 1.4 * BLUR
 """Of a value: steps up to this keep less than 1e-4 of their wave under a map that blurs (exp(-2 pi^2 / 1.4^2))."""
@@ -116,6 +131,14 @@ class Mode(ABC):
         """Whether every value is first moved by about 2^-23 of itself, so that no fine lattice tells the factor."""
         return self.continuous and (self.stretches or self.bends)
 
+    def blur_width(self, problem: Problem) -> float:
+        """How wide the blur of every value is where values are only moved, in the column's unit; 0 without one.
+
+        Functions of round numbers (logarithms of 32-bit floats, say) lie on a lattice that no list knows, and whoever
+        knows the function tells the move from it. A blur far wider than its cells leaves nothing of them.
+        """
+        return 0.0
+
     def hides_cells(self, beside: float, overall: float) -> bool:
         """Whether a lattice of this step, as a share of its values and of the largest one, is lost in the release."""
         return beside <= _BLURRED if self.blurs else self.continuous and overall <= _ROUNDED
@@ -155,8 +178,11 @@ class Continuous(Mode):
     continuous: ClassVar[bool] = True
 
     def slack(self, problem: Problem, rows: int, largest: float) -> float:
-        # 32-bit originals were smeared over their cells, and all values of a stretched column were blurred
-        return (SEVEN_DIGITS if self.blurs else BLUR) * largest
+        # 32-bit originals were smeared over their cells, and all values were blurred, by less than five times its width
+        return (SEVEN_DIGITS if self.blurs else BLUR) * largest + 5 * self.blur_width(problem)
+
+    def blur_width(self, problem: Problem) -> float:
+        return 0.0 if self.stretches else moved_blur(problem)
 
     def treats(self, problem: Problem, kind: str, moved: Moved) -> bool:
         return isinstance(problem.family, LocationScale) and kind == "free" and self.goes(problem.family, moved)
@@ -192,6 +218,19 @@ class ByRank(Mode):
     parts_equals: ClassVar[bool] = True
     of_model: ClassVar[bool] = True
     structure_shows: ClassVar[bool] = False
+
+
+def moved_blur(problem: Problem) -> float:
+    """How wide the blur of values is that are only moved: a share of the tolerance, beside which it does not count."""
+    secret, family = problem.secret, problem.family
+    if secret.apart is not None:
+        return SHIFT_BLUR * problem.least_tolerance
+    if secret.anchor is secret:
+        assert isinstance(family, LocationScale)
+        return SHIFT_BLUR * problem.least_tolerance / abs(secret.shift_rate(family))
+    # a function of the one parameter has a tolerance in a unit of its own
+    axes = (problem.box.axes[name] for name in problem.box.free)
+    return SHIFT_BLUR**2 * min(axis.high - axis.low for axis in axes)
 
 
 def known_point(problem: Problem, known: Structure) -> float | None:

@@ -227,6 +227,14 @@ class Problem:
         return self.family.narrow(self.tolerance) if self.family.closeness is None else self.family.closeness
 
     @property
+    def least_tolerance(self) -> float:
+        """The tolerance in the secret's own unit; a share of it where the secret is least under the prior."""
+        if not isinstance(self.closeness, Relative):
+            return self.closeness
+        ends = [end for axis in self.beliefs for end in (axis.low, axis.high)]
+        return self.within(min(ends, key=abs)) if min(ends) > 0 or max(ends) < 0 else 0.0
+
+    @property
     def beliefs(self) -> tuple[Axis, ...]:
         """What is believed of each parameter, in the unit in which it was stated."""
         if isinstance(self.family, AnyShape):

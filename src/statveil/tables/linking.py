@@ -301,6 +301,7 @@ def linked_map(
             quiet=_times(column_map.quiet, factor),
             fixed=None if column_map.fixed is None else factor * column_map.fixed,
             seed=None if column_map.seed is None else seed,
+            width=abs(factor) * column_map.width,
         )
     assert isinstance(column_map, Lattice)
     size = abs(factor)
@@ -318,6 +319,7 @@ def linked_map(
         offset=offset,
         quiet=_times(column_map.quiet, factor),
         seed=None if column_map.seed is None else seed,
+        width=size * column_map.width,
     )
 
 

@@ -12,7 +12,7 @@ from statveil.made_plan import Plan
 from statveil.problem.families.any_shape import AnyShape
 from statveil.problem.location_scale import LocationScale
 from statveil.tables.blocks import Array, all_finite
-from statveil.tables.maps.blur import blurred
+from statveil.tables.maps.blur import blurred, blurred_evenly
 from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap
 from statveil.tables.maps.keyed import uniform_of
@@ -94,7 +94,11 @@ def smeared(values: Array, seed: int, *, fixed: float | None) -> Array:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Affine(ColumnMap):
-    """The map with its private coefficients; ``seed`` where 32-bit floats are smeared first, or all values blurred."""
+    """The map with its private coefficients; ``seed`` where values are spread first.
+
+    They are blurred in proportion to their size (``blur``), or 32-bit floats are smeared over their cells and all
+    values blurred by one ``width``.
+    """
 
     pivot: float
     factor: float
@@ -103,6 +107,7 @@ class Affine(ColumnMap):
     fixed: float | None = None
     seed: int | None = None
     blur: bool = False
+    width: float = 0.0
 
     def block(self, values: Array, index: int) -> Array:
         start = values if self.seed is None else self._spread(values, self.seed)
@@ -119,7 +124,8 @@ class Affine(ColumnMap):
 
     def _spread(self, values: Array, seed: int) -> Array:
         if not self.blur:
-            return smeared(values, seed, fixed=self.fixed)
+            spread = smeared(values, seed, fixed=self.fixed)
+            return blurred_evenly(spread, seed, width=self.width) if self.width else spread
         return blurred(values, seed, held=() if self.fixed is None else (self.fixed,))
 
     def coefficients(self) -> dict[str, Any]:
@@ -131,7 +137,7 @@ class Affine(ColumnMap):
             "bits": self.quiet.bits,
             "grain": self.quiet.grain,
             "smeared": self.seed is not None,
-            "blurred": self.seed is not None and self.blur,
+            "blurred": self.seed is not None and (self.blur or self.width > 0),
         }
 
 
@@ -173,6 +179,7 @@ def prepare(job: Job) -> Affine:
         fixed=about,
         seed=job.smear_seed,
         blur=mode.blurs,
+        width=mode.blur_width(plan.problem),
     )
 
 

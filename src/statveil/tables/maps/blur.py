@@ -1,6 +1,9 @@
-"""Every value of a stretched column loses what lies beyond its seventh digit, so that no lattice tells the factor."""
+"""Every value loses its last digits, the seventh or a share of the tolerance: no lattice tells how far it moved."""
 
 from __future__ import annotations
+
+import hashlib
+import struct
 
 import numpy as np
 
@@ -8,7 +11,7 @@ from statveil.modes.mode import BLUR
 from statveil.tables.blocks import Array
 from statveil.tables.maps.keyed import normal_of
 
-__all__ = ["blurred"]
+__all__ = ["blurred", "blurred_evenly"]
 
 
 def blurred(values: Array, seed: int, *, held: tuple[float, ...] = ()) -> Array:
@@ -39,4 +42,21 @@ def blurred(values: Array, seed: int, *, held: tuple[float, ...] = ()) -> Array:
                 for other in held:  # which may lie closer than a blur
                     within &= (mirrored > other) == (values[crossed] > other)
                 moved[crossed] = np.where(within, mirrored, values[crossed])
+    return moved
+
+
+def blurred_evenly(values: Array, seed: int, *, width: float) -> Array:
+    """Every value moved as a normal variable is, of one ``width`` for all: for columns that are only moved.
+
+    Whatever lattice they lie on, exactly or by a function, nothing is left of it where its cells are narrower than the
+    width: of waves as long as that the transform of a normal variable leaves exp(-2 pi^2), 3e-9.
+
+    Copies of one value stay copies. Two widths have numbers of their own: of two releases under one seed, what each
+    was moved by would otherwise follow from how they differ.
+    """
+    own = hashlib.sha256(b"statveil even blur\0" + struct.pack("<d", width) + seed.to_bytes(16, "big")).digest()
+    moved = normal_of(values, int.from_bytes(own[:16], "big"))
+    moved *= width
+    with np.errstate(invalid="ignore"):
+        moved += values
     return moved

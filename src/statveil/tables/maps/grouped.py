@@ -70,6 +70,7 @@ def prepare(job: Job) -> Grouped:
             fixed=0.0 if mode.stretches else None,
             seed=seed,
             blur=mode.blurs,
+            width=mode.blur_width(plan.problem),
         )
         for (pivot, target, factor), seed in zip(places, _seeds(job.smear_seed), strict=True)
     )

@@ -10,6 +10,7 @@ import numpy as np
 from statveil.problem.location_scale import LocationScale
 from statveil.tables.blocks import Array
 from statveil.tables.maps.affine import Quiet, largest_secret, smeared
+from statveil.tables.maps.blur import blurred_evenly
 from statveil.tables.maps.build import Job
 from statveil.tables.maps.column_map import ColumnMap
 
@@ -32,6 +33,7 @@ class Lattice(ColumnMap):
     heap: float | None
     quiet: Quiet
     seed: int | None
+    width: float = 0.0
 
     def block(self, values: Array, index: int) -> Array:
         with np.errstate(invalid="ignore"):
@@ -45,7 +47,10 @@ class Lattice(ColumnMap):
     def _heaped(self, values: Array) -> Array:
         """Heaps on a continuous column: heaped rows by their place, the rest by a plain move."""
         assert self.heap is not None
-        start = values if self.seed is None else smeared(values, self.seed, fixed=None)
+        start = values
+        if self.seed is not None:
+            start = smeared(values, self.seed, fixed=None)
+            start = blurred_evenly(start, self.seed, width=self.width) if self.width else start
         loose = self.quiet(start + self.steps * self.spacing)
         slack = np.maximum(1e-6 * self.heap, 2.0**-22 * np.abs(values))
         heaped = np.abs(values - self.heap * np.rint(values / self.heap)) <= np.minimum(slack, 0.01 * self.heap)
@@ -83,4 +88,5 @@ def prepare(job: Job) -> Lattice:
         heap=min(known.heaps, default=None),
         quiet=Quiet.of(reach=largest_secret(job.plan), factor=1.0, stretched=False),
         seed=job.smear_seed,
+        width=job.plan.release_mode.blur_width(problem),
     )
