@@ -136,12 +136,13 @@ def test_an_audit_repeats_and_never_changes_its_inputs():
     assert one == two
     assert frame.equals(copies[0])
     assert released.equals(copies[1])
-    shift = released["x"][0] - frame["x"][0]
-    assert one.distances["w1"] == pytest.approx(abs(shift), rel=1e-9)
+    shift = (released["x"] - frame["x"]).abs().mean()
+    assert one.distances["w1"] == pytest.approx(shift, rel=1e-9)
+    off = plan.release_mode.wander(plan.problem)
     (gap,) = one.distances["group_means"]
-    assert gap["before"] == pytest.approx(gap["after"], rel=1e-9)
+    assert gap["before"] == pytest.approx(gap["after"], abs=2 * off)
     (pair,) = one.distances["correlations"]
-    assert pair["before"] == pytest.approx(pair["after"], abs=1e-9)
+    assert pair["before"] == pytest.approx(pair["after"], abs=2 * off / frame["x"].std())
 
 
 def test_tables_that_do_not_have_the_same_rows_are_refused():
@@ -263,7 +264,7 @@ def test_differences_of_group_means_are_shown_for_files_of_every_kind(tmp_path, 
     means = frame.group_by("team").agg(pl.col("x").mean())["x"].to_list()
     assert gap["column"] == "team"
     assert gap["before"] == pytest.approx(abs(means[0] - means[1]), rel=1e-9)
-    assert gap["after"] == pytest.approx(gap["before"], rel=1e-9)
+    assert gap["after"] == pytest.approx(gap["before"], abs=2 * plan.release_mode.wander(plan.problem))
 
 
 def test_a_table_that_is_no_release_of_the_original_is_refused():

@@ -27,9 +27,13 @@ class Span:
 
 
 def slack_of(plan: Plan, column: Array) -> float:
-    """How far a released number may be off; whole steps are exact, however few decimals they have."""
+    """How far a released number may be off: as it is written, and blurred.
+
+    Whole steps are exact, however few decimals they have.
+    """
     spacing = plan.problem.known.spacing if plan.release_mode.whole_steps else None
-    return precision(column) if spacing is None else min(precision(column), 1e-3 * spacing)
+    written = precision(column) if spacing is None else min(precision(column), 1e-3 * spacing)
+    return written + plan.release_mode.wander(plan.problem)
 
 
 def pulled_back(found: Inversion, released: float | Array) -> Array:

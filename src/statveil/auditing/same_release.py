@@ -49,20 +49,26 @@ def check_is_release(plan: Plan, original: AuditTable, released: AuditTable) -> 
         )
 
 
-def check_moved_along(hidden: tuple[Array, Array], linked: tuple[Array, Array], *, factor: float, column: str) -> None:
-    """Refuse a linked column that did not move as the hidden one did; both before and after, row by row."""
+def check_moved_along(
+    plan: Plan, hidden: tuple[Array, Array], linked: tuple[Array, Array], *, factor: float, column: str
+) -> None:
+    """Refuse a linked column that did not move as the hidden one did under its plan; both before and after, row by row.
+
+    Both may be blurred, each by numbers of its own.
+    """
     known = np.isfinite(hidden[0]) & np.isfinite(hidden[1])
     before, after = hidden[0][known], hidden[1][known]
     if not len(before):
         return
     spread = before - before.mean()
     across = float(np.dot(spread, spread))
-    slope = float(np.dot(spread, after)) / across if across else 1.0
+    slope = float(np.dot(spread, after)) / across if across and plan.release_mode.stretches else 1.0
     start = float(after.mean()) - slope * float(before.mean())
     wanted = slope * linked[0] + factor * start
     size = float(np.nanmax(np.abs(linked[1]), initial=0.0)) + float(np.nanmax(np.abs(wanted), initial=0.0))
     # both may be rounded, the line through the hidden column with them
-    slack = 1e-6 * size + precision(linked[1]) + abs(factor) * precision(after)
+    blurred = plan.release_mode.wander(plan.problem)
+    slack = 1e-6 * size + precision(linked[1]) + abs(factor) * (precision(after) + 2 * blurred)
     if (
         not np.array_equal(np.isfinite(linked[0]), np.isfinite(linked[1]))
         or np.nanmax(np.abs(linked[1] - wanted), initial=0.0) > slack

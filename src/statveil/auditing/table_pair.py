@@ -212,7 +212,7 @@ def read_pair(plan: TablePlan, original: Any, released: Any, *, seed: int | None
             )
     for text, link in plan.specification.linked.items():
         pairs = [(moved[name].before, moved[name].after) for name in (link.to, text)]
-        check_moved_along(pairs[0], pairs[1], factor=link.factor, column=text)
+        check_moved_along(plan.plans[link.to], pairs[0], pairs[1], factor=link.factor, column=text)
     kinds = {name: plain_kind(one) for name, one in types.items()}
     derived = derived_columns(plan.specification, kinds, types)
     if derived:

@@ -23,7 +23,7 @@ class GroupShiftMode(TwoGroupsMode):
     )
 
     def slack(self, problem: Problem, rows: int, largest: float) -> float:
-        return BLUR * largest + 5 * self.blur_width(problem)
+        return BLUR * largest + self.wander(problem)
 
     def blur_width(self, problem: Problem) -> float:
         return moved_blur(problem)

@@ -31,8 +31,8 @@ class LatticeMode(Mode):
         return min(moved_blur(problem), SHIFT_BLUR * min(problem.known.heaps))
 
     def slack(self, problem: Problem, rows: int, largest: float) -> float:
-        width = self.blur_width(problem)
-        return BLUR * largest + 5 * width if width else 0.0
+        off = self.wander(problem)
+        return BLUR * largest + off if off else 0.0
 
     def assumes(self, problem: Problem) -> tuple[str, ...]:
         favourites = "No multiples of the step are favourites, not even slightly: none were declared."

@@ -139,6 +139,10 @@ class Mode(ABC):
         """
         return 0.0
 
+    def wander(self, problem: Problem) -> float:
+        """How far at most that blur takes a row off its place: no normal number of it lies beyond five widths."""
+        return 5 * self.blur_width(problem)
+
     def hides_cells(self, beside: float, overall: float) -> bool:
         """Whether a lattice of this step, as a share of its values and of the largest one, is lost in the release."""
         return beside <= _BLURRED if self.blurs else self.continuous and overall <= _ROUNDED
@@ -179,7 +183,7 @@ class Continuous(Mode):
 
     def slack(self, problem: Problem, rows: int, largest: float) -> float:
         # 32-bit originals were smeared over their cells, and all values were blurred, by less than five times its width
-        return (SEVEN_DIGITS if self.blurs else BLUR) * largest + 5 * self.blur_width(problem)
+        return (SEVEN_DIGITS if self.blurs else BLUR) * largest + self.wander(problem)
 
     def blur_width(self, problem: Problem) -> float:
         return 0.0 if self.stretches else moved_blur(problem)

@@ -63,10 +63,11 @@ class Auxiliary(Attacker):
         columns = [column for column in view.others.values() if len(column) == len(view.column)]
         if not view.mode.line:
             return _copies(view, found, columns) or found.posterior()
-        lines = [_line(view.column, column) for column in columns]
+        off = view.mode.wander(view.plan.problem)
+        lines = [_line(view.column, column, off) for column in columns]
         # the sum of two multiples is another multiple, which says nothing new
         rest = [column for column, line in zip(columns, lines, strict=True) if line is None]
-        exact = [*(line for line in lines if line is not None), *_joint(view.column, rest)]
+        exact = [*(line for line in lines if line is not None), *_joint(view.column, rest, off)]
         zeros = [zero for line in exact if (zero := _zero(found, line)) is not None]
         return agreed(view, found, zeros) or _usual(view, found, exact) or found.posterior()
 
@@ -90,8 +91,8 @@ def _copies(view: View, found: Inversion, columns: list[Array]) -> Posterior | N
     return Posterior.of(points, weights) if points else None
 
 
-def _line(released: Array, column: Array) -> _Line | None:
-    """The line through all rows; ``None`` where one of them lies off it by more than rounding."""
+def _line(released: Array, column: Array, off: float) -> _Line | None:
+    """The line through all rows; ``None`` where one of them lies off it by more than rounding and ``off``."""
     both = np.isfinite(released) & np.isfinite(column)
     mine, theirs = released[both], column[both]
     if len(mine) < _DISTINCT or len(np.unique(theirs[:4096])) < _DISTINCT:
@@ -103,7 +104,7 @@ def _line(released: Array, column: Array) -> _Line | None:
         worst, size = float(np.abs(mine - level - slope * spread).max()), float(mine.std())
     if not worst <= size / 25 or not slope:  # a quick look: most columns end here
         return None
-    slack = precision(mine) + abs(slope) * precision(theirs)
+    slack = precision(mine) + abs(slope) * precision(theirs) + off
     # the second condition keeps coarse columns out, whose rounding would explain mere correlation
     if not (worst <= 2 * slack and 50 * worst <= size):
         return None
@@ -135,7 +136,7 @@ def _usual(view: View, found: Inversion, lines: list[_Line]) -> Posterior | None
     return Posterior.of(np.concatenate(points), np.concatenate(weights)) if points else None
 
 
-def _joint(released: Array, columns: list[Array]) -> Iterator[_Line]:
+def _joint(released: Array, columns: list[Array], off: float) -> Iterator[_Line]:
     """Lines through the sums, differences, products and ratios of two columns."""
     finite = np.isfinite(released)
     known = [column for column in columns if len(np.unique(column[np.isfinite(column)][:4096])) >= _DISTINCT]
@@ -143,8 +144,8 @@ def _joint(released: Array, columns: list[Array]) -> Iterator[_Line]:
         rows = np.flatnonzero(finite & np.isfinite(one) & np.isfinite(two))
         look = rows[:: max(1, len(rows) // _ROWS)]
         for number, joined in enumerate(_joined(one[look], two[look])):
-            if _line(released[look], joined) is not None:
-                line = _line(released[rows], _joined(one[rows], two[rows])[number])
+            if _line(released[look], joined, off) is not None:
+                line = _line(released[rows], _joined(one[rows], two[rows])[number], off)
                 if line is not None:
                     yield line
 

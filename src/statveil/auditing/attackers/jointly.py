@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from statveil.auditing.attacker import Attacker
-from statveil.auditing.evidence import precision
+from statveil.auditing.evidence import slack_of
 from statveil.auditing.inversion import Inversion, inverted, released_statistic
 from statveil.auditing.posterior import Posterior
 from statveil.auditing.view import Companion, View
@@ -57,7 +57,8 @@ def _told(view: View, found: Inversion, name: str, other: Companion, tie: Tie) -
     open_ = found.secrets[found.weights > 0]
     places = np.linspace(float(open_[0]), float(open_[-1]), _COARSE)
     off = misfit(places)
-    slack = 1e-6 + 2 * precision(other.column) / max(float(np.nanstd(other.column)), 1e-300)
+    assert other.plan is not None
+    slack = 1e-6 + 2 * (slack_of(other.plan, other.column) + view.mode.wander(view.plan.problem)) / max(float(np.nanstd(other.column)), 1e-300)
     if not np.isfinite(off).any():
         return None
     fits = off <= slack

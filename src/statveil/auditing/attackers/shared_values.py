@@ -53,11 +53,12 @@ def _candidates(view: View, found: Inversion) -> Iterator[tuple[Array, float]]:
     assert view.parts is not None
     log, released = view.mode.stretches, released_statistic(view)
     size = float(np.nanmax(np.abs(view.column), initial=0.0))
+    off = 1e-9 * size + 2 * view.mode.wander(view.plan.problem)
     rest = ~(view.parts[0] | view.parts[1])
     one, two, other = (_some(view.column[rows], log=log) for rows in (*view.parts, rest))
     apart = np.subtract.outer(one, two).ravel()
     secrets = released * np.exp(-apart) if log else released - apart
-    yield secrets, 2 * SEVEN_DIGITS * released if log else 1e-9 * size
+    yield secrets, 2 * SEVEN_DIGITS * released if log else off
     for place, own in enumerate((one, two)):
         alone = one_group(view, place) if len(other) else None
         if alone is None or alone.view.inversion is None:
@@ -67,7 +68,7 @@ def _candidates(view: View, found: Inversion) -> Iterator[tuple[Array, float]]:
         means = level * np.exp(-moved) if log else level - moved
         inside = (means >= alone.means[0]) & (means <= alone.means[-1])
         rise = float(np.ptp(alone.secrets)) / float(np.ptp(alone.means))
-        slack = 2 * SEVEN_DIGITS * level if log else 1e-9 * size
+        slack = 2 * SEVEN_DIGITS * level if log else off
         yield np.interp(means[inside], alone.means, alone.secrets), 2 * rise * slack
 
 
