@@ -308,8 +308,8 @@ def test_an_existing_output_is_kept_unless_told_otherwise(cli, tmp_path, plans, 
     target = tmp_path / f"out-{format}"
     done(*cli("release", plans("shift"), source, target, "--column", "x"))
     assert "--overwrite" in refused(cli, tmp_path, "release", plans("shift"), other, target, "--column", "x")
-    done(*cli("release", plans("shift"), other, target, "--column", "x", "--overwrite"))
-    assert read(target) == sv.release(PLANS["shift"], frame(seed=2)["x"].to_numpy()).tolist()
+    done(*cli("release", plans("shift"), other, target, "--column", "x", "--overwrite", "--seed", "5"))
+    assert read(target) == sv.release(PLANS["shift"], frame(seed=2)["x"].to_numpy(), seed=5).tolist()
     done(*cli("verify", target))
     assert not list(tmp_path.glob(".*"))
 
@@ -1116,8 +1116,10 @@ def test_a_parquet_file_of_many_blocks_keeps_all_but_the_column(cli, tmp_path, p
     assert out.schema == table.schema
     assert out["x"].null_count() == table["x"].null_count()
     move = (out["x"] - table["x"]).drop_nulls()
-    assert move.max() - move.min() < 1e-9
-    assert out["x"].mean() == pytest.approx(float(PLANS["shift"].apply(mean=table["x"].mean()).secret), rel=1e-12)
+    off = PLANS["shift"].release_mode.wander(PLANS["shift"].problem)
+    assert move.max() - move.min() < 2 * off
+    wanted = float(PLANS["shift"].apply(mean=table["x"].mean()).secret)
+    assert out["x"].mean() == pytest.approx(wanted, abs=off / len(move) ** 0.5)
     done(*cli("verify", target))
 
 
@@ -1130,7 +1132,7 @@ def test_a_released_csv_keeps_all_other_bytes_and_reads_back_exactly(cli, tmp_pa
     body[3:3] = [b"", b"NA", b"inf", b" "]
     source, target = tmp_path / "t.csv", tmp_path / "out.csv"
     source.write_bytes(head + b"".join(before + text + after for text in body))
-    done(*cli("release", plans("shift"), source, target, "--column", "x"))
+    done(*cli("release", plans("shift"), source, target, "--column", "x", "--seed", "5"))
     raw = target.read_bytes()
     assert raw.startswith(head)
     parts = raw[len(head) :].split(after)
@@ -1138,7 +1140,7 @@ def test_a_released_csv_keeps_all_other_bytes_and_reads_back_exactly(cli, tmp_pa
     assert all(part.startswith(before) for part in parts)
     texts = [part.removeprefix(before) for part in parts]
     assert texts[3:7] == [b"", b"NA", b"inf", b" "]
-    expected = sv.release(PLANS["shift"], values)
+    expected = sv.release(PLANS["shift"], values, seed=5)
     assert [float(text) for text in texts[:3] + texts[7:]] == expected.tolist()
     done(*cli("verify", target))
 

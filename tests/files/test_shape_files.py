@@ -156,7 +156,7 @@ def test_a_plan_holds_its_public_shape_and_not_the_path(cli, reference, tmp_path
     assert (code, err) == (0, "")
     after = pl.read_csv(tmp_path / "out.csv")["x"].to_numpy()
     factor, offset = np.polyfit(column, after, 1)
-    # one line for all rows, up to the blur of a stretched column: less than five times 2^-23 of a value
+    # one line for all rows, up to the blur: of a stretched column less than five times 2^-23 of a value
     assert np.all(np.abs(after - factor * column - offset) <= 6 * 2.0**-23 * factor * np.abs(column) + 1e-6)
     assert abs(factor - 1) > 1e-4
 
@@ -202,12 +202,13 @@ def test_a_released_column_has_the_stated_statistic_and_moved_no_farther_than_st
     plan = sv.plan(problem, max_risk=0.2)
     after = np.asarray(sv.release(plan, column, accept=["bounds"]))
     own = {"mean": np.mean, "std": np.std}.get(secret.kind, lambda rows: np.quantile(rows, 0.95))
-    assert abs(own(after) - own(column)) <= plan.largest_move * (1 + 1e-6)
+    off = plan.release_mode.wander(plan.problem)
+    assert abs(own(after) - own(column)) <= plan.largest_move * (1 + 1e-6) + off
     # the column has nearly the stated shape, so that its rows move as the model does
     assert np.mean(np.abs(after - column)) <= 1.02 * plan.distortion
     factor, offset = np.polyfit(column, after, 1)
     # one line for all rows, up to the blur of a stretched column: less than five times 2^-23 of a value
-    assert np.all(np.abs(after - factor * column - offset) <= 6 * 2.0**-23 * factor * np.abs(column) + 1e-6)
+    assert np.all(np.abs(after - factor * column - offset) <= 6 * 2.0**-23 * factor * np.abs(column) + 1e-6 + 2 * off)
 
 
 @pytest.mark.parametrize("names", [("min", "std"), ("loc", "scale"), ("min", "iqr")], ids=" ".join)

@@ -268,7 +268,10 @@ def given_statistic(column, secret, value, about=None):
 @pytest.mark.parametrize("about", [None, 0.0], ids=["moved", "scaled"])
 @pytest.mark.parametrize("secret", SECRETS)
 def test_a_release_depends_on_the_table_through_shape_and_class_alone(shape, about, secret):
-    """Two tables of one shape whose statistics share a class become the same table: nothing else can be learnt."""
+    """Two tables of one shape whose statistics share a class become the same table: nothing else can be learnt.
+
+    The blur of what is only moved has its numbers from the values, so they are others, of the same law.
+    """
     rng = np.random.default_rng(len(shape) + len(secret))
     column = shapes(rng, 400)[shape]
     if about is not None:
@@ -303,12 +306,12 @@ def test_a_release_depends_on_the_table_through_shape_and_class_alone(shape, abo
         )
         tables.append(np.asarray(after))
         assert hidden.of_column(InMemory(after), None) == pytest.approx(2 * low * high / (low + high), rel=2e-2)
-    size = np.abs(tables[0]).max()
+    off = 1e-6 * np.abs(tables[0]).max() + 2 * plan.release_mode.wander(plan.problem)
     if hidden.per_shift or about is not None:
-        assert np.abs(tables[1] - tables[0]).max() <= 1e-6 * size
-        assert np.abs(tables[2] - tables[0]).max() <= 1e-6 * size
+        assert np.abs(tables[1] - tables[0]).max() <= off
+        assert np.abs(tables[2] - tables[0]).max() <= off
     else:  # the centre of a stretched column stays where it was
-        assert np.abs((tables[1] - tables[1].mean()) - (tables[0] - tables[0].mean())).max() <= 1e-6 * size
+        assert np.abs((tables[1] - tables[1].mean()) - (tables[0] - tables[0].mean())).max() <= off
 
 
 @pytest.mark.parametrize("shape", ["normal", "lognormal", "two humps", "heavy tail", "few rows"])
@@ -369,9 +372,10 @@ def test_release_and_read_back(mode, known, secret, tolerance, tmp_path):
     assert sv.verify(tmp_path / "out.parquet", None).ok if False else sv.verify_file(tmp_path / "out.parquet").ok
     after = pd.read_parquet(tmp_path / "out.parquet")["x"].to_numpy()
     own = SECRETS[secret].of_column(InMemory(column), None)
-    near = 1e-8 if mode == "shift" else 2e-6  # a stretched column keeps seven digits
     wanted = float(plan.apply(value=own).secret)
-    assert SECRETS[secret].of_column(InMemory(after), None) == pytest.approx(wanted, rel=near)
+    # a stretched column keeps seven digits, a moved one is blurred by a share of the tolerance
+    off = 2e-6 * wanted if mode != "shift" else 1e-8 * wanted + plan.release_mode.wander(plan.problem)
+    assert SECRETS[secret].of_column(InMemory(after), None) == pytest.approx(wanted, abs=off)
     w1 = float(np.abs(np.sort(after) - np.sort(column)).mean())
     family = plan.problem.family
     found = plan.to_json()

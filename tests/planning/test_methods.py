@@ -246,7 +246,9 @@ def test_a_released_column_has_the_released_statistic_and_verifies(plan, column,
     wanted = done.record["released"]["secret"]
     secret = plan.problem.secret
     found = np.quantile(out["x"], secret.alpha) if secret.kind == "quantile" else out["x"].mean()
-    near = 1e-6 if plan.mode == "shift" else 2e-6 * float(out["x"].abs().max())  # a stretched column keeps seven digits
+    # a stretched column keeps seven digits, a moved one is blurred by a share of the tolerance
+    off = plan.release_mode.wander(plan.problem)
+    near = 1e-6 + off if plan.mode == "shift" else 2e-6 * float(out["x"].abs().max())
     assert found == pytest.approx(wanted, abs=near)
     assert out["y"].equals(table["y"])
     assert done.card["guarantee"]["risk"] == plan.risk

@@ -180,7 +180,7 @@ def test_columns_that_know_ranks_alone_are_no_copies():
     order = rng.permutation(400)
     for rows in (frame, frame[order]):
         moved = sv.release(PLAN, rows, column="x")["x"].to_numpy() - rows["x"].to_numpy()
-        assert np.ptp(moved) < 1e-9
+        assert np.ptp(moved) < 2 * PLAN.release_mode.wander(PLAN.problem)
 
 
 @pytest.mark.parametrize("rows", [20, 60, 100])

@@ -91,7 +91,8 @@ def test_the_same_values_with_their_relation_broken_are_released(name):
         x = make(rng)
         x = x + step * rng.integers(-3, 4, len(x)) if step else x * rng.uniform(0.999, 1.001, len(x))
         out = np.asarray(sv.release(plan, x, accept=("heaps", "rough", "repeats", "digits")))
-        assert np.all(np.diff(out[np.argsort(x, kind="stable")]) >= 0)  # all of its rows, in their order
+        # all of its rows, in their order, up to the blur of what is only moved
+        assert np.diff(out[np.argsort(x, kind="stable")]).min() >= -2 * plan.release_mode.wander(plan.problem)
 
 
 def test_sums_are_kept_by_a_change_of_unit():

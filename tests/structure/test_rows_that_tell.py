@@ -72,7 +72,8 @@ def test_a_column_that_merely_goes_with_it_is_released(name):
         rng = np.random.default_rng([seed, *name.encode()])
         x = pay(rng)
         released = sv.release(PLAN, pl.DataFrame({"x": x, "other": beside(name, x, rng)}), column="x")
-        assert np.ptp(released["x"].to_numpy() - x) < 1e-6  # by one number, which is not 0
+        # by one number, up to the blur, which is not 0
+        assert np.ptp(released["x"].to_numpy() - x) < 2 * PLAN.release_mode.wander(PLAN.problem)
         assert abs(float(released["x"].mean()) - x.mean()) > 1e-3
 
 
@@ -85,7 +86,7 @@ def test_what_a_column_that_holds_values_gives_away():
         other = beside("equal in four rows", x, rng)
         released = np.asarray(sv.release(PLAN, pl.DataFrame({"x": x, "o": other}), column="x", accept=("copies",))["x"])
         rest = np.sort(released - other)
-        held = np.searchsorted(rest, rest + 1e-6, side="right") - np.arange(len(rest))
+        held = np.searchsorted(rest, rest + PLAN.release_mode.wander(PLAN.problem), side="right") - np.arange(len(rest))
         hits += abs(released.mean() - rest[np.argmax(held)] - x.mean()) <= 250
     assert hits == 20
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import statveil as sv
 from statveil.modes import MODES
+from statveil.tables.maps import affine
 from statveil.tables.structure.column.bound_search import natural_bounds
 from statveil.tables.structure.column.code_search import find_codes
 from statveil.tables.structure.column.findings import find_structure
@@ -176,8 +177,11 @@ def test_powers_and_log_odds():
     [(np.log2, np.exp2), (np.log, np.exp), (np.sqrt, np.square), (np.cbrt, lambda x: x**3)],
     ids=["log2", "log", "root", "cube root"],
 )
-def test_a_tenth_of_transformed_whole_numbers_gives_a_shift_away_and_is_refused(made, back):
-    """As in real readings of genes: some are logarithms of counts, the others of means of counts and the like."""
+def test_a_tenth_of_transformed_whole_numbers_gives_a_shift_away_and_is_refused(made, back, monkeypatch):
+    """As in real readings of genes: some are logarithms of counts, the others of means of counts and the like.
+
+    The blur of what is only moved leaves little of so few, so the attack is shown without it.
+    """
     rng = np.random.default_rng(3)
     behind = rng.gamma(4, 120, 160) + 20
     behind[rng.permutation(160)[:16]] = rng.permutation(np.arange(150.0, 600.0))[:16]
@@ -185,6 +189,7 @@ def test_a_tenth_of_transformed_whole_numbers_gives_a_shift_away_and_is_refused(
     plan = plan_for(x, tolerance=0.05 * np.std(x))
     with pytest.raises(sv.StructureError, match="--accept transform"):
         sv.release(plan, x)
+    monkeypatch.setattr(affine, "blurred_evenly", lambda values, seed, width: values)
     released = np.asarray(sv.release(plan, x, accept=LEAKS))
     best = (0, 0.0)
     for value in released[:60]:  # one of them is a whole number's, and one of these is that number
@@ -448,13 +453,14 @@ def test_whole_numbers_behind_logarithms_tell_the_shift():
     def attack(released):
         ratio = np.exp(released - released[0])
         numbers = np.arange(1, 3_000)[:, None] * ratio
-        off = np.abs(numbers - np.rint(numbers)).mean(axis=1)
-        first = 1 + int(np.flatnonzero(off < 1e-6)[0])  # the smallest scale on which all are whole
-        return np.mean(np.log(first * ratio))
+        # on the right scale all are whole, up to the blur, which leaves less of the wave where numbers are large
+        left = np.exp(-2 * (np.pi * 2.0**-10 * 0.5 * released.std() * numbers) ** 2)
+        score = np.sum(left * (2 * np.cos(2 * np.pi * numbers) - left), axis=1)
+        return np.mean(np.log((1 + int(score.argmax())) * ratio))
 
     rate, risk = hit_rate(lambda rng, n: np.log(WHOLE["whole"](rng, n)), attack, rows=80)
     assert risk <= 0.21
-    assert rate == 1.0
+    assert rate > 0.9
 
 
 def test_a_natural_maximum_tells_the_shift():

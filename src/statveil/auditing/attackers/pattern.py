@@ -20,6 +20,7 @@ _TRIED = 3
 _VOTES = 100_000  # pairs of a row and a number of the pattern that are looked at
 _KEPT = 400  # candidates with most votes that are weighed
 _CONCLUSIVE = 6.0  # log likelihood beyond what the best of all candidates reaches by chance
+_WITHIN = 2.5  # widths of a blur within which nearly all rows lie
 _ROWS, _LOOK = 1_000, 60  # rows that are put back for each candidate of a comb, and for a first look at all of them
 _MOST_STEPS, _WEIGHED = 50_000, 200  # candidates of a comb that are looked at, and weighed
 
@@ -42,9 +43,10 @@ class PatternAttacker(Attacker):
         if found is None or found.factor is None:
             return None if found is None else found.posterior()
         values = view.column[np.isfinite(view.column)]
-        # exact to the last bit, or, where a number has no more than 32 bits, within the cell over which it is spread
+        # exact but for the last bit and the blur, or, where a number has 32 bits, within the cell over which it is spread
         fine = fineness(values)
-        slacks = sorted({fine, max(fine, 0.5 * FLOAT32 * float(np.abs(values).max(initial=0.0)))})
+        blurred = _WITHIN * view.mode.blur_width(view.plan.problem)
+        slacks = sorted({fine + blurred, max(fine, 0.5 * FLOAT32 * float(np.abs(values).max(initial=0.0))) + blurred})
         for name in view.knowledge.patterns[:_TRIED]:  # the most telling one comes first
             for slack in slacks if not view.mode.whole_steps else (fine,):
                 spacing = view.plan.problem.known.spacing if view.mode.whole_steps else None
