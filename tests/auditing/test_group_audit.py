@@ -120,7 +120,8 @@ def test_one_group_alone_is_a_line_for_every_candidate(kind):
     for place in range(2):
         alone = one_group(view, place)
         at = float(np.interp(own["groups"]["means"][place], alone.means, alone.secrets))
-        assert at == pytest.approx(own["secret"], rel=1e-4, abs=1e-4)
+        off = 2 * plan.release_mode.wander(plan.problem)
+        assert at == pytest.approx(own["secret"], rel=1e-4, abs=1e-4 + off)
         i = int(np.argmin(np.abs(alone.means - own["groups"]["means"][place])))
         rows = view.parts[place]
         back = (view.column[rows] - alone.view.inversion.offset[i]) / alone.view.inversion.factor[i]
