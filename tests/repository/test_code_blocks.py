@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import statveil as sv
+from tests.blurring import most_off
 from tests.pages import RUNS, Block, Page, _agree, blocks, pages, run_page, said
 
 PAGES = [page for page in pages() if any(block.runs for block in blocks(page))]
@@ -53,8 +54,10 @@ def _extending(page: Page, folder: Path) -> None:
     # 15 bins: the risk 2 eps / (100 / 15) is just the one that was asked for
     assert names["rounded"].risk == pytest.approx(0.3, rel=1e-12)
     assert names["rounded"].distortion == pytest.approx(100 / 30, rel=1e-12)
-    assert float(np.mean(names["moved"])) == pytest.approx(100 / 15 * 7.5, abs=1e-9)
-    assert len(set(np.subtract(names["done"].table["x"], names["table"]["x"]).round(6))) == 1
+    off = most_off(names["rounded"]) / 5  # one width, of which the mean of 500 rows keeps a twentieth
+    assert float(np.mean(names["moved"])) == pytest.approx(100 / 15 * 7.5, abs=off)
+    # one move for all rows, up to a hundredth of the tolerance, which is 1
+    assert np.ptp(np.subtract(names["done"].table["x"], names["table"]["x"])) <= 0.01
 
 
 def _audit(page: Page, folder: Path) -> None:

@@ -16,6 +16,7 @@ from statveil.cli.list_command import command
 from statveil.modes import MODES
 from statveil.problem.family import FAMILIES
 from statveil.problem.secret import SECRETS, secret_from_text
+from statveil.tables.maps import affine
 from statveil.tables.verification import LEAKS
 from statveil.testing import (
     Attacked,
@@ -25,6 +26,7 @@ from statveil.testing import (
     check_mode,
     check_secret,
 )
+from tests.blurring import most_off
 
 ALL = tuple(LEAKS)
 
@@ -278,8 +280,8 @@ def test_a_secret_in_one_file_is_planned_released_and_audited(trimmed):
     assert made.record["estimates"]["secret"] == pytest.approx(own, rel=1e-12)
     ends = np.quantile(made.table, [0.1, 0.9])
     after = made.table[(made.table >= ends[0]) & (made.table <= ends[1])].mean()
-    assert after == pytest.approx(made.record["released"]["secret"], abs=1e-6)
-    assert abs(after - own) <= plan.largest_move * (1 + 1e-9)
+    assert after == pytest.approx(made.record["released"]["secret"], abs=most_off(plan))
+    assert abs(after - own) <= plan.largest_move + most_off(plan)
     found = sv.audit(plan, column, made.table, trials=200, seed=4)
     assert found.verdict == "holds"
     (bayes,) = (finding for finding in found.findings if finding.attacker == "bayes")
@@ -321,16 +323,37 @@ def test_a_secret_that_moves_twice_as_far_as_the_column_is_released_as_the_plan_
         column = np.round(column) if "step" in known else column
         made = sv.release(plan, column, details=True, accept=("heaps",))
         before, after = (sum(np.quantile(rows, [0.25, 0.75])) for rows in (column, made.table))
-        near = 1e-3 if mode == "scale" else 1e-6  # a stretched column keeps seven digits
+        off = most_off(plan)
+        assert off <= 3.0 / 200 / 2, "of the tolerance, in the column's unit, of which one is two of the secret"
+        near = 1e-3 if mode == "scale" else 2 * off + 1e-6  # a stretched column keeps seven digits
         assert after == pytest.approx(made.record["released"]["secret"], abs=near)
         if mode != "scale":
             moves = made.table - column
-            assert moves.max() - moves.min() < 1e-9
-            assert moves[0] == pytest.approx(0.5 * (after - before))
+            assert moves.max() - moves.min() <= 2 * off + 1e-9
+            assert moves[0] == pytest.approx(0.5 * (after - before), abs=2 * off + 1e-9)
         found = sv.audit(plan, column, made.table, trials=200, seed=4)
         assert not found.leaks
         (bayes,) = (finding for finding in found.findings if finding.attacker == "bayes")
         assert 0.15 <= bayes.rate <= 0.45  # about the stated 0.3
+    finally:
+        SECRETS.pop("quartile-sum", None)
+
+
+def test_a_secret_that_moves_twice_as_far_may_be_off_by_twice_the_blur(tmp_path, monkeypatch):
+    """The most that chance can do to a release is no change of it."""
+    try:
+        secret = loaded(tmp_path, "quartile_sum", SUM).QuartileSum()
+        prior = sv.Box(mu=(100, 200), sigma=(1, 9))
+        problem = sv.Problem(family=sv.Gaussian(), prior=prior, secret=secret, tolerance=3.0)
+        plan = sv.plan(problem, max_risk=0.3, method="interval")
+        column = np.random.default_rng(5).normal(130.2, 7.0, 201)
+        for widths, ok in ((4.99, True), (-4.99, True), (5.1, False)):
+            with monkeypatch.context() as patched:
+                patched.setattr(
+                    affine, "blurred_evenly", lambda values, seed, width, widths=widths: values + widths * width
+                )
+                made = sv.release(plan, column, details=True, seed=1)
+            assert sv.verify(made.table, made.card).ok is ok
     finally:
         SECRETS.pop("quartile-sum", None)
 

@@ -23,5 +23,6 @@ def test_the_example_of_the_page_runs(spark, tmp_path, monkeypatch):
     after = {row.request: row.latency for row in spark.read.parquet(str(tmp_path / "released.parquet")).collect()}
     moved = np.array([after[number] - value for number, value in rows])
     # risk 1/5 within 1: bins of width 10, so the mean moves to the middle of its bin
-    assert np.ptp(moved) < 1e-9
-    assert np.isclose(np.mean(list(after.values())), np.floor(latency.mean() / 10) * 10 + 5, rtol=0, atol=1e-9)
+    assert np.ptp(moved) <= 0.01, "no two rows come nearer to each other, or further apart, by a hundredth of that 1"
+    off = 5 * 2.0**-10 / np.sqrt(len(rows))  # of the mean of so many draws of the blur: five standard deviations
+    assert np.isclose(np.mean(list(after.values())), np.floor(latency.mean() / 10) * 10 + 5, rtol=0, atol=off)

@@ -8,6 +8,7 @@ from statveil.errors import ColumnError, ProblemError
 from statveil.made_plan import Applied, Plan
 from statveil.modes.mode import SEVEN_DIGITS
 from statveil.problem.column_numbers import ColumnNumbers
+from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box
 from statveil.tables.estimate import anchor_of
 from statveil.tables.maps.affine import largest_factor
@@ -43,8 +44,13 @@ def slack_of(plan: Plan, params: dict[str, float], numbers: ColumnNumbers, large
     moved = mode.slack(problem, numbers.rows, largest)
     if mode.blurs and mode.stretches:  # the blur came first and was stretched with the rest
         moved *= max(1.0, largest_factor(plan, mode.fixed_point(problem)))
-    if problem.secret.anchor is problem.secret or not moved:
-        return problem.secret.off_by(moved, numbers)
+    secret, family = problem.secret, problem.family
+    if secret.anchor is secret or not moved:
+        off = secret.off_by(moved, numbers)
+        if isinstance(family, LocationScale) and secret.apart is None:
+            # a statistic may move faster than the rows, as the sum of two quantiles does
+            off = max(off, abs(secret.shift_rate(family)) * moved)
+        return off
     # a function of the one parameter, which may be steep
     (name,) = problem.box.free
     step = 1e-6 * (problem.box.axes[name].high - problem.box.axes[name].low)

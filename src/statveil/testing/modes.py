@@ -56,19 +56,27 @@ def check_mode(
     same(found.release_mode is mode, f"the plan has the mode {found.mode!r} instead of {mode.name!r}")
     check_plan_file(found)
     after = check_release(found, column, groups)
+    blur = 5 * mode.blur_width(problem)
     if mode.line:
-        _check_line(mode, column, after)
+        _check_line(mode, column, after, blur)
     for rows in groups or ():  # a line of its own for each of them
-        _check_line(mode, column[rows], after[rows])
+        _check_line(mode, column[rows], after[rows], blur)
     _check_blocks(found, column, groups)
     _check_engines(found, column, groups)
 
 
-def _check_line(mode: Mode, before: Array, after: Array) -> None:
+def _check_line(mode: Mode, before: Array, after: Array, blur: float) -> None:
+    """The rows lie on one line; ``blur`` is how far each may be off it."""
     size = (4 * SEVEN_DIGITS if mode.blurs else 1e-9) * float(np.abs(before).max() + np.abs(after).max())
-    factor, start = np.polyfit(before - before.mean(), after, 1)
-    close(start + factor * (before - before.mean()), after, 1e-6 + size, "the rows and one line", absolute=True)
-    same(mode.stretches or abs(factor - 1) <= 1e-6, f"the rows are stretched by {factor:.6g}, and 'stretches' is no")
+    centred = before - before.mean()
+    factor, start = np.polyfit(centred, after, 1)
+    # a blur turns the fitted line by no more than this (Cauchy and Schwarz), and lifts it by no more than itself
+    spread = float(before.std())
+    turned = blur / spread if spread else 0.0
+    off = 1e-6 + size + 2 * blur + turned * float(np.abs(centred).max())
+    close(start + factor * centred, after, off, "the rows and one line", absolute=True)
+    straight = mode.stretches or abs(factor - 1) <= 1e-6 + turned
+    same(straight, f"the rows are stretched by {factor:.6g}, and 'stretches' is no")
 
 
 def _check_blocks(found: Plan, column: Array, groups: Masks | None) -> None:
