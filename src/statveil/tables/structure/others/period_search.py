@@ -28,7 +28,7 @@ _LABELS, _LEAST_LABEL = 8, 3  # the most frequent ones; more are numbers as a ru
 _SMOOTH = 64  # parts of the rows, in the column's order, within which the other one is compared with its mean
 _AROUND = 128  # frequencies that a frequency is compared with
 _BESIDE = 4  # but for those next to it, which a period that lies between two of them shares
-_LEVEL = 1e-4
+_LEVEL = 1e-5
 _REORDERED = 19
 _KNOWN = (
     1e-3, 0.01, 0.1, 1.0, 7.0, 10.0, 12.0, 24.0, 60.0, 100.0, 365.25, 1000.0, 1440.0, 3600.0, 86_400.0, 604_800.0,
@@ -127,6 +127,8 @@ class Periods:
             power += (spectrum.real**2 + spectrum.imag**2) * (free / len(weights) / size)
             for i, (cosines, sines) in enumerate(self._known):
                 known[i] += abs(complex(one @ cosines, one @ sines)) ** 2 * (free / len(weights) / size)
+        # at every other cell a wave has no phase: its power is a square of one number and not of two, and as wide again
+        power[-_BESIDE - 1 :] *= 0.5
         power = power[2 * _LEAST :]  # twice as many frequencies as cells, so that no period falls between two of them
         if len(power) < 2:
             return 0.0
