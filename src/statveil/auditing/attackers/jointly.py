@@ -58,7 +58,8 @@ def _told(view: View, found: Inversion, name: str, other: Companion, tie: Tie) -
     places = np.linspace(float(open_[0]), float(open_[-1]), _COARSE)
     off = misfit(places)
     assert other.plan is not None
-    slack = 1e-6 + 2 * (slack_of(other.plan, other.column) + view.mode.wander(view.plan.problem)) / max(float(np.nanstd(other.column)), 1e-300)
+    exact = slack_of(other.plan, other.column) + view.mode.wander(view.plan.problem)
+    slack = 1e-6 + 2 * exact / max(float(np.nanstd(other.column)), 1e-300)
     if not np.isfinite(off).any():
         return None
     fits = off <= slack

@@ -43,7 +43,8 @@ class PatternAttacker(Attacker):
         if found is None or found.factor is None:
             return None if found is None else found.posterior()
         values = view.column[np.isfinite(view.column)]
-        # exact but for the last bit and the blur, or, where a number has 32 bits, within the cell over which it is spread
+        # exact to the last bit, or, where a number has no more than 32 bits, within the cell over which it is spread;
+        # and off by the blur
         fine = fineness(values)
         blurred = _WITHIN * view.mode.blur_width(view.plan.problem)
         slacks = sorted({fine + blurred, max(fine, 0.5 * FLOAT32 * float(np.abs(values).max(initial=0.0))) + blurred})
