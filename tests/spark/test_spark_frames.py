@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -79,7 +78,8 @@ def nothing_passes_the_driver(monkeypatch):
 
 def left(place):
     """What lies in the folder of this process, by the names that each release gave."""
-    return [sorted(one.name for one in folder.iterdir()) for root in place.iterdir() for folder in root.iterdir()]
+    folders = (folder for root in place.iterdir() for folder in root.iterdir() if folder.is_dir())
+    return [sorted(one.name for one in folder.iterdir()) for folder in folders]
 
 
 def answer(plan, table, **options):
@@ -342,14 +342,46 @@ def test_files_are_for_the_owner_alone(place, asked, in_parts, monkeypatch):  # 
     assert seen == [0o700, 0o700]
 
 
-def test_what_was_released_goes_with_the_process(tmp_path):
-    script = (
-        "import sys; from pathlib import Path; from statveil.tables.spark.private_folder import private_folder; "
-        "one = private_folder(Path(sys.argv[1])) / 'one'; one.mkdir(); (one / 'file').touch(); print(one)"
+_MADE = """
+import os, signal, sys
+from statveil.tables.spark.private_folder import private_folder
+one = private_folder() / "one"
+one.mkdir()
+(one / "file").touch()
+print(one.parent.name, oct(one.parent.stat().st_mode & 0o777), *sorted(os.listdir(sys.argv[1])), flush=True)
+if len(sys.argv) > 2:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_was_released_goes_with_the_process_and_what_a_killed_one_left_with_the_next(tmp_path):
+    (tmp_path / "statveil-spark-of-others").mkdir()  # without our mark
+
+    def run(*given):
+        environment = {**os.environ, "TMPDIR": str(tmp_path)}
+        command = [sys.executable, "-c", _MADE, str(tmp_path), *given]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=not given)
+        own, mode, *there = done.stdout.split()
+        assert mode == "0o700"
+        return own, set(there) - {own, "statveil-spark-of-others"}
+
+    run()
+    assert {one.name for one in tmp_path.iterdir()} == {"statveil-spark-of-others"}
+    killed, _ = run("kill")
+    assert (tmp_path / killed / "one" / "file").exists()
+    other = subprocess.Popen(
+        [sys.executable, "-c", f"{_MADE}\nsys.stdin.read()", str(tmp_path)],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
-    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True)
-    assert Path(done.stdout.strip()).parent.parent == tmp_path
-    assert [*tmp_path.iterdir()] == []
+    with other:
+        living, _, *there = other.stdout.readline().split()
+        assert killed not in there
+        _, there = run()
+        assert there == {living}, "who lives keeps what it has"
+    assert {one.name for one in tmp_path.iterdir()} == {"statveil-spark-of-others"}
 
 
 # --- what goes wrong ------------------------------------------------------------------------------
