@@ -121,6 +121,7 @@ MEDIAN = sv.plan(sv.Problem(secret=sv.Quantile(0.5), prior=(50, 200), tolerance=
     ("what", "mode", "plan", "change"),
     [
         ("a quantile", "shift", MEDIAN, lambda frame: frame),
+        ("a map that needs passes", "odds", BY_MODE["odds"], lambda frame: frame),
         ("many partitions", "shift", BY_MODE["shift"], lambda frame: frame),
         ("partitions that may change", "lattice", BY_MODE["lattice"], lambda frame: frame.repartition(3).sort("id")),
     ],

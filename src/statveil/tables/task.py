@@ -113,8 +113,8 @@ class OneColumn(Task):
 
     @property
     def from_sums(self) -> bool:
-        problem = self.plan.problem
-        return not (self.plan.release_mode.random or levels_of(problem) or compares_groups(problem))
+        problem, mode = self.plan.problem, self.plan.release_mode
+        return not (mode.random or mode.bends or levels_of(problem) or compares_groups(problem))
 
     def check(self, table: Source) -> None:
         label_columns(table, {table.find(self.column): self.plan})

@@ -37,6 +37,7 @@ __all__ = ["FOLDER", "FrameFiles"]
 
 FOLDER = "spark.statveil.folder"
 """The setting that names a folder which all machines see."""
+_RELEASED = "released"
 
 
 class FrameFiles(HandsOn, InMemory):
@@ -46,13 +47,14 @@ class FrameFiles(HandsOn, InMemory):
     ----------
     frame : SparkFrame
         The table itself.
-    folder : Path
-        Where the files go.
+    where : Path
+        In which folder the files lie, in one of their own.
     """
 
-    def __init__(self, frame: SparkFrame, folder: Path) -> None:
+    def __init__(self, frame: SparkFrame, where: Path) -> None:
         self.names, self.notes, self.only_whole = frame.names, frame.notes, frame.only_whole  # type: ignore[misc]
-        self._frame, self._folder = frame, folder
+        self._frame, self._where = frame, where
+        self._folder: Path | None = None
         self._rows: Source = frame
         self._fits = _fits(frame)
 
@@ -64,27 +66,27 @@ class FrameFiles(HandsOn, InMemory):
         if where is None:
             yield None
             return
-        with _on_disk(where):
-            folder = private_folder(where) / uuid4().hex
-            folder.mkdir(mode=0o700)
-        table = cls(frame, folder)
-        released = False
+        table, released = cls(frame, where), False
         try:
             yield table
-            released = isinstance(table._rows, SparkParquet)
+            released = True
         finally:
-            for inside in [*folder.iterdir()] if released else ():
-                if inside != table._released:
-                    remove_folder(inside)
-            if not released:
-                remove_folder(folder)
+            try:
+                table._clear(released)
+            except BaseException:  # told to end meanwhile, which is no reason to leave anything
+                table._clear(released)
+                raise
+
+    def _clear(self, released: bool) -> None:
+        """Remove all files, or all but those that were released."""
+        if self._folder is not None:
+            whole = not released or self._rows is self._frame
+            for place in [self._folder] if whole else [*self._folder.iterdir()]:
+                if place.name != _RELEASED:
+                    remove_folder(place)
 
     def __str__(self) -> str:
         return str(self._frame)
-
-    @property
-    def _released(self) -> Path:
-        return self._folder / "released"
 
     def fill(self) -> bool:
         """Have the files written; false where that is not worth it, or would not give the same table."""
@@ -94,17 +96,20 @@ class FrameFiles(HandsOn, InMemory):
         frame.count()
         if not is_long(frame):
             return False
-        original = self._folder / "original"
-        with _on_disk(self._folder), spark_works(f"write the DataFrame to {self._folder} ({FOLDER} names another)"):
-            write_copy(frame.native, original)
+        with _on_disk(self._where):
+            self._folder = private_folder(self._where) / uuid4().hex
+            self._folder.mkdir(mode=0o700)
+            original = self._folder / "original"
+            with spark_works(f"write the DataFrame to {self._where} ({FOLDER} names another folder)"):
+                write_copy(frame.native, original)
             files = sorted(original.iterdir(), key=lambda file: (int(file.name.split("-")[1]), file.name))
             footers = [read_footer(file) for file in files]
         if odd_columns(footers, ParquetFile(files[0]).schema):
             self._fits = False
             remove_folder(original)
             return False
-        # in which of these files a row lies is nobody's business: those that are released end elsewhere
         local = ParquetSpan(first_rows(footers, sum(footer.rows for footer in footers)))
+        # in which of these files a row lies is nobody's business: those that are released end elsewhere
         table = SparkParquet(local, footers, frame.native.sparkSession, _never, called="the DataFrame", apart=False)
         table.work_in(self._folder)
         self._rows = table
@@ -126,11 +131,12 @@ class FrameFiles(HandsOn, InMemory):
         return True
 
     def released(self, changes: Changes, *, shuffle: int | None = None) -> Any:
-        if not isinstance(self._rows, SparkParquet):
+        if self._folder is None or not isinstance(self._rows, SparkParquet):
             return self._frame.released(changes, shuffle=shuffle)
-        with _on_disk(self._folder):
-            self._rows.write(self._released, changes)
-            files = sorted(self._released.iterdir())
+        target = self._folder / _RELEASED
+        with _on_disk(self._where):
+            self._rows.write(target, changes)
+            files = sorted(target.iterdir())
         native = _read(self._frame.native, files, {str(name) for name in (*changes.replaced, *changes.derived)})
         # Spark puts the rows in another order when someone asks for them
         return native if shuffle is None else type(self._frame)(native).released(Changes(), shuffle=shuffle)
