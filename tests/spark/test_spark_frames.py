@@ -386,8 +386,17 @@ def test_what_was_released_goes_with_the_process_and_what_a_killed_one_left_with
 
 
 # --- what goes wrong ------------------------------------------------------------------------------
-@pytest.mark.parametrize("where", ["look_at_span", "look_beside_span", "do_in_span", "write_span"])
-@pytest.mark.parametrize("what", ["a failure", "a lost worker", "a stop"])
+@pytest.mark.parametrize(
+    ("where", "what"),
+    [
+        ("look_at_span", "a failure"),
+        ("look_beside_span", "a lost worker"),
+        ("do_in_span", "a stop"),
+        ("write_span", "a failure"),
+        ("write_span", "a lost worker"),
+        ("write_span", "a stop"),
+    ],
+)
 def test_a_failure_leaves_nothing(place, asked, in_parts, monkeypatch, where, what):  # noqa: F811
     real, there = getattr(workers, where), []
 
