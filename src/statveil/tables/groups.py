@@ -17,7 +17,16 @@ from statveil.problem.of_groups import OfGroups
 from statveil.problem.problem import Problem
 from statveil.tables.source import Source
 
-__all__ = ["GroupRows", "HeldGroups", "LabelColumn", "Masks", "label_columns", "more_rows", "read_groups"]
+__all__ = [
+    "GroupRows",
+    "HeldGroups",
+    "LabelColumn",
+    "Masks",
+    "compares_groups",
+    "label_columns",
+    "more_rows",
+    "read_groups",
+]
 
 Masks = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 """Of rows: whether each is in the first group, and whether it is in that which it is compared with."""
@@ -151,6 +160,11 @@ def label_columns(table: Source, plans: Mapping[Any, Plan]) -> list[Any]:
     """The columns that name the groups of hidden ones, by their names as the table has them."""
     found = [_label_column(table, secret, name) for name, plan in plans.items() if (secret := _of_groups(plan.problem))]
     return list(dict.fromkeys(found))
+
+
+def compares_groups(problem: Problem) -> bool:
+    """Whether its secret is about two groups of rows."""
+    return _of_groups(problem) is not None
 
 
 def _of_groups(problem: Problem) -> OfGroups | None:

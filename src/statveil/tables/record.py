@@ -265,7 +265,10 @@ def table_seed(record: Any, plan: TablePlan) -> int:
 
 
 def hash_column(table: Source, column: Any) -> str:
-    """Hash of a column in memory."""
+    """Hash of a column in memory, or where its rows lie."""
+    there = table.hash_there(column)
+    if there is not None:
+        return there
     digest = hashlib.sha256()
     if table.type_of(column).numeric:
         for block in table.blocks(column):

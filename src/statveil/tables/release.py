@@ -253,14 +253,16 @@ def _in_memory(task: Task, table: Any, record: Any, *, books: Bookkeeper, kept: 
     """The release of a table in memory; ``kept`` says whether the holder has, or gets, its record."""
     for column, plan in task.plans.items():
         books.admit(plan, column=column, recorded=record is not None)
-    source = open_frame(table)
-    task.check(source)
-    sha256 = task.hashed(source) if kept else ""
-    lent = None if record is None else task.recorded(record, source, sha256=sha256)
-    ready = task.ready(source, sha256=sha256, lent=lent)
-    released = source.released(ready.changes, shuffle=ready.shuffle)
-    if not isinstance(books, NoBooks):
-        _enter(books, task, ready, released, source_mark(ready.seed, sha256) if kept and task.seed is None else None)
+    given = open_frame(table)
+    task.check(given)
+    with given.at_work(from_sums=task.from_sums) as source:
+        sha256 = task.hashed(source) if kept else ""
+        lent = None if record is None else task.recorded(record, source, sha256=sha256)
+        ready = task.ready(source, sha256=sha256, lent=lent)
+        released = source.released(ready.changes, shuffle=ready.shuffle)
+        if not isinstance(books, NoBooks):
+            known = kept and task.seed is None
+            _enter(books, task, ready, released, source_mark(ready.seed, sha256) if known else None)
     notes = (*source.notes, *ready.notes, *books.notes)
     return Release(table=released, card=ready.card(None), record=ready.record, notes=notes, to_check=ready.to_check)
 

@@ -140,6 +140,10 @@ class Source(ABC):
         """
         return None
 
+    def hash_there(self, column: Any) -> str | None:
+        """What :func:`statveil.tables.record.hash_column` makes of a column where it lies; ``None`` if it lies here."""
+        return None
+
     def look_beside(
         self, columns: Mapping[Any, Labels], asked: Sequence[BesideColumn], others: ShownBeside | None = None
     ) -> list[bool]:

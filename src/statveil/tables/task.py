@@ -15,8 +15,9 @@ from statveil.made_plan import Plan
 from statveil.tables.blocks import Array
 from statveil.tables.card import make_card
 from statveil.tables.changes import Changes, Labels
+from statveil.tables.estimate import levels_of
 from statveil.tables.files.table_file import Watch
-from statveil.tables.groups import label_columns, read_groups
+from statveil.tables.groups import compares_groups, label_columns, read_groups
 from statveil.tables.looking_later import Watching, first_of_all, looks_later
 from statveil.tables.preparing import Elsewhere, Prepared, prepare
 from statveil.tables.record import Lent, hash_column, lent_by, make_record
@@ -63,6 +64,11 @@ class Task(ABC):
     def plans(self) -> Mapping[str, Plan]:
         """The plan of each hidden column."""
 
+    @property
+    def from_sums(self) -> bool:
+        """Whether sums and samples of one column say all that its map depends on, so that no pass reads rows again."""
+        return False
+
     @abstractmethod
     def check(self, table: Source) -> None:
         """Refuse a table that lacks what is asked for, from its columns alone."""
@@ -104,6 +110,11 @@ class OneColumn(Task):
     @property
     def plans(self) -> Mapping[str, Plan]:
         return {str(self.column): self.plan}
+
+    @property
+    def from_sums(self) -> bool:
+        problem, mode = self.plan.problem, self.plan.release_mode
+        return not (mode.random or mode.bends or levels_of(problem) or compares_groups(problem))
 
     def check(self, table: Source) -> None:
         label_columns(table, {table.find(self.column): self.plan})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from statveil.tables.series import ColumnType, column_type
 from statveil.tables.shuffling import shuffled_order
 from statveil.tables.source import CATEGORIES, Progress, Rows, Source
 
-__all__ = ["FRAMES", "Frame", "is_a"]
+__all__ = ["FRAMES", "Frame", "InMemory", "is_a"]
 
 FRAMES: list[type[Frame]] = []
 """Every kind of table in memory; filled when the files of ``tables/frames`` are loaded."""
@@ -31,7 +32,15 @@ def is_a(value: Any, module: str, name: str) -> bool:
     return kind is not None and isinstance(value, kind)
 
 
-class Frame(Source):
+class InMemory(Source):
+    """A table that is an object, and is released to another one of its kind."""
+
+    @abstractmethod
+    def released(self, changes: Changes, *, shuffle: int | None = None) -> Any:
+        """The object with the changes made block by block, its rows shuffled where a seed is given."""
+
+
+class Frame(InMemory):
     """A table in memory, or a query that makes one.
 
     A subclass in one new file is enough: saying what it is (``what``) registers it. One whose tables are larger than
@@ -56,6 +65,14 @@ class Frame(Source):
 
     def __str__(self) -> str:
         return "the table"
+
+    @contextmanager
+    def at_work(self, *, from_sums: bool) -> Iterator[InMemory]:
+        """The table for the time of a release: what is needed for that alone is gone afterwards, however it ends.
+
+        ``from_sums`` says that no pass reads rows again: see :attr:`statveil.tables.task.Task.from_sums`.
+        """
+        yield self
 
     @classmethod
     @abstractmethod
@@ -150,7 +167,6 @@ class Frame(Source):
                 progress(min(BLOCK, self.rows - start))
 
     def released(self, changes: Changes, *, shuffle: int | None = None) -> Any:
-        """The object with the changes made block by block, its rows shuffled where a seed is given."""
         self.labels = changes.labels
         self._hold([*changes.replaced, *changes.read])
         held, rows = dict(self._held), self.rows or 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from statveil.errors import ColumnError
 from statveil.tables.blocks import BLOCK
 from statveil.tables.changes import Changes, Labels
-from statveil.tables.frames.frame import Frame, is_a
+from statveil.tables.frames.frame import Frame, InMemory, is_a
 from statveil.tables.released import read_rows, released_schema
 from statveil.tables.series import ColumnType, column_type
 from statveil.tables.source import Progress, Rows
@@ -44,6 +45,24 @@ class SparkFrame(Frame):
         self._places = {name: place for place, name in enumerate(self.names)}
         self._known: Any = None
         self._seen: dict[Any, tuple[Labels, Any]] = {}
+
+    @contextmanager
+    def at_work(self, *, from_sums: bool) -> Iterator[InMemory]:
+        from statveil.tables.spark.frame_files import FrameFiles
+        from statveil.tables.spark.looking import partitions_stay
+
+        with FrameFiles.of(self) as table:
+            if table is not None and not (from_sums and partitions_stay(self.native)):
+                table.fill()
+            yield self if table is None else table
+
+    def count(self) -> int:
+        """How many rows there are."""
+        from statveil.tables.spark.passes import counted
+
+        if self.rows is None:
+            self.rows = counted(self.native)[0].total
+        return self.rows
 
     @classmethod
     def takes(cls, native: Any) -> bool:
@@ -113,6 +132,7 @@ class SparkFrame(Frame):
         if self.rows is not None and self.rows <= BLOCK:
             return False
         layout, finite = counted(self.native, self._places[column])
+        self.rows = layout.total
         if layout.total <= BLOCK or not (self._known is None or self._known.same(layout)):
             return False
         labels, several = self._labels(), self.native.rdd.getNumPartitions() > 1
@@ -129,7 +149,7 @@ class SparkFrame(Frame):
             look.give_up()
             return False
         self._keep(column, None, found)
-        self._known, self.rows = layout, layout.total
+        self._known = layout
         if progress:
             progress(layout.total)
         return True

@@ -117,7 +117,9 @@ def _pieces(work: Work, batches: Iterator[tuple[Any, ...]]) -> Iterator[tuple[in
     """The rows of a partition cut where blocks end, each with the number of its first row."""
 
     def placed() -> Iterator[Placed]:
-        for *columns, numbers in batches:
+        for batch in batches:
+            # Spark hands over numbers alone as they are
+            *columns, numbers = batch if isinstance(batch, tuple) else (batch,)
             if rows := len(numbers):
                 yield columns, numbers[0].as_py(), numbers[rows - 1].as_py(), rows
 

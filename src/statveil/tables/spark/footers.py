@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import polars as pl
 from statveil.errors import FileError
 from statveil.tables.files.leaf_types import leaf_types
 
-__all__ = ["Footer", "checksum", "odd_columns", "read_footer"]
+__all__ = ["Footer", "checksum", "known_to_all", "odd_columns", "read_footer"]
 
 _END = 8  # bytes: the length of what stands before them, and the format's mark
 _TYPES = {
@@ -114,6 +114,11 @@ def _odd_in_spark(schema: Any, notes: dict[bytes, bytes]) -> Iterator[str]:
         yield from (str(field["name"]) for field in fields if not _known(field["type"]))
     except (ValueError, TypeError, KeyError):  # written by something else: nothing is known of any column
         yield from (schema.column(place).path.split(".")[0] for place in range(len(schema)))
+
+
+def known_to_all(schema: Mapping[str, Any]) -> bool:
+    """Whether workers read and write all columns of a table of Spark's as it does, by its schema in JSON."""
+    return all(_known(field["type"]) for field in schema["fields"])
 
 
 def _known(kind: Any) -> bool:

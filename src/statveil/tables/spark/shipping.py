@@ -8,24 +8,17 @@ from __future__ import annotations
 
 import io
 import pickle
-import tempfile
 import uuid
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from statveil.tables.spark.private_folder import private_folder
 
 __all__ = ["packed", "unpacked"]
 
 _LONG = 2**22
 """Bytes of an array from which on it goes by file."""
-
-
-@cache
-def _folder() -> tempfile.TemporaryDirectory[str]:
-    """Readable by its owner alone; it goes when the process ends. Spark fetches from it as executors come."""
-    return tempfile.TemporaryDirectory(prefix="statveil-spark-")
 
 
 def packed(value: Any, context: Any) -> bytes:
@@ -37,7 +30,7 @@ def packed(value: Any, context: Any) -> bytes:
             if not isinstance(part, np.ndarray) or part.nbytes < _LONG or part.dtype.hasobject:
                 return None
             name = f"statveil-{uuid.uuid4().hex}.npy"
-            path = Path(_folder().name) / name
+            path = private_folder() / name  # from which Spark fetches as executors come
             with path.open("xb") as file:
                 np.lib.format.write_array_header_1_0(
                     file,

@@ -19,6 +19,7 @@ from statveil.tables.frames.spark_frame import SparkFrame
 from statveil.tables.looking import Look
 from statveil.tables.series import ColumnType
 from statveil.tables.source import Progress, Rows
+from statveil.tables.spark.copying import below_each_other, remove_marks, write_copy
 from statveil.tables.spark.failures import spark_works
 from statveil.tables.spark.footers import odd_columns, read_footer
 from statveil.tables.spark.session import open_session
@@ -28,7 +29,6 @@ from statveil.tables.structure.others.telling import Copies
 
 __all__ = ["SparkFile", "open_spark", "read_spark"]
 
-_TIMES = "spark.sql.parquet.outputTimestampType"
 _KINDS = {"parquet": (".parquet", ".pq"), "csv": (".csv",)}
 
 
@@ -62,8 +62,8 @@ def open_spark(path: str | os.PathLike[str]) -> TableFile:
     local = open_table(place)
     assert isinstance(local, ColumnarParts)
 
-    def shuffled(target: Path, changes: Changes, shuffle: int) -> None:
-        SparkFile(place).write(target, changes, shuffle=shuffle)
+    def shuffled(folder: Path, target: Path, shuffle: int) -> None:
+        SparkFile(folder).write(target, Changes(), shuffle=shuffle)
 
     return SparkParquet(local, footers, session, shuffled)
 
@@ -85,7 +85,7 @@ class SparkFile(TableFile):
             parts = [_read(session, self.kind, file) for file in files]
             if any(part.schema != parts[0].schema for part in parts):
                 raise FileError(f"the files of {path} do not have the same columns and types; cast them to one.")
-            self.frame = SparkFrame(_below_each_other(parts))
+            self.frame = SparkFrame(below_each_other(parts))
         self.names = self.frame.names
 
     @property
@@ -124,16 +124,8 @@ class SparkFile(TableFile):
 
     def write_parquet(self, target: Path) -> None:
         """The table as it is, in Parquet files of types that other programs read."""
-        conf = open_session().conf
-        before = conf.get(_TIMES, None)
-        conf.set(_TIMES, "TIMESTAMP_MICROS")
-        try:
-            _write(self.frame.native, "parquet", target, what=f"read {self.path}")
-        finally:
-            if before is None:
-                conf.unset(_TIMES)
-            else:
-                conf.set(_TIMES, before)
+        with spark_works(f"read {self.path}"):
+            write_copy(self.frame.native, target)
 
     def write_csv(self, source: Path, target: Path) -> None:
         """Parquet files, in the order of their names, as CSV."""
@@ -159,25 +151,15 @@ def _files(path: Path) -> tuple[str, list[Path]]:
     )
 
 
-def _below_each_other(parts: list[Any]) -> Any:
-    """All rows, by a query that is not as deep as there are files."""
-    while len(parts) > 1:
-        pairs = [parts[place : place + 2] for place in range(0, len(parts), 2)]
-        parts = [pair[0].unionAll(pair[1]) if len(pair) == 2 else pair[0] for pair in pairs]
-    return parts[0]
-
-
-def _write(native: Any, kind: str, target: Path, *, what: str | None = None) -> None:
+def _write(native: Any, kind: str, target: Path) -> None:
     """A file for each partition."""
-    with spark_works(what or f"write {target.name}"):
+    with spark_works(f"write {target.name}"):
         writer = native.write.mode("error")
         if kind == "csv":
             writer.option("header", True).option("escape", '"').csv(target.absolute().as_uri())
         else:
             writer.parquet(target.absolute().as_uri())
-    for extra in target.iterdir():  # Spark's own marks and checksums
-        if extra.name.startswith(("_", ".")):
-            extra.unlink()
+    remove_marks(target)
 
 
 def _read(session: Any, kind: str, file: Path) -> Any:

@@ -47,6 +47,7 @@ from statveil.tables.spark.workers import (
     all_others,
     do_in_span,
     do_item,
+    hash_of_column,
     hashes_of,
     join_watchers,
     look_at_span,
@@ -59,7 +60,7 @@ from statveil.tables.spark.workers import (
 from statveil.tables.structure.others.facets import Parted
 from statveil.tables.structure.others.telling import Copies
 
-__all__ = ["SparkParquet"]
+__all__ = ["SparkParquet", "remove_folder"]
 
 _JOINED = 16
 """Spans, or groups of spans, of which one task puts together what was seen beside a column."""
@@ -92,7 +93,11 @@ class SparkParquet(WatchedFile):
     session : SparkSession
         Who hands out the tasks.
     shuffled : callable
-        Writes the table in another order.
+        Writes files in another order: from one folder to another, by a secret seed.
+    called : str, optional
+        What messages call the table; left out: by its path.
+    apart : bool
+        Whether others know in which of its files a row lies.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = ()
@@ -104,14 +109,21 @@ class SparkParquet(WatchedFile):
         local: ColumnarParts,
         footers: Sequence[Footer],
         session: Any,
-        shuffled: Callable[[Path, Changes, int], None],
+        shuffled: Callable[[Path, Path, int], None],
+        *,
+        called: str | None = None,
+        apart: bool = True,
     ) -> None:
         self.path, self.notes, self.names, self.rows = local.path, local.notes, local.names, local.rows
         self._local, self._footers, self._session, self._shuffled = local, footers, session, shuffled
+        self._called, self._apart = called or str(local.path), apart
         self._cores = session.sparkContext.defaultParallelism
         self._spans = cut_spans(footers, self._cores)
         self._seen: dict[str, _Column] = {}
         self._folder: Path | None = None
+
+    def __str__(self) -> str:
+        return self._called
 
     # --- as on one machine ------------------------------------------------------------------------
     def type_of(self, column: str) -> ColumnType:
@@ -142,7 +154,7 @@ class SparkParquet(WatchedFile):
     # --- by the workers ---------------------------------------------------------------------------
     def _ask(self, do: Callable[[Work, Task], Found], work: Work, tasks: Sequence[Task]) -> list[Found]:
         """What the workers tell of what they read."""
-        return on_workers(self._session, do, work, tasks, what=f"read {self.path}")
+        return on_workers(self._session, do, work, tasks, what=f"read {self}")
 
     def hash_of(self, path: Path) -> str:
         def each(files: Sequence[Path]) -> list[str]:
@@ -177,6 +189,12 @@ class SparkParquet(WatchedFile):
         return False
 
     makes_maps = True
+
+    def hash_there(self, column: str) -> str | None:
+        if not looks_later(self):
+            return None
+        (found,) = self._ask(hash_of_column, column, [first_rows(self._footers, self.rows or 0)])
+        return found
 
     def groups_there(self, column: LabelColumn, seen: dict[str, None]) -> GroupRows | None:
         if not looks_later(self):
@@ -234,7 +252,7 @@ class SparkParquet(WatchedFile):
         try:
             yield folder
         finally:
-            _remove(folder)
+            remove_folder(folder)
 
     def _looked(self, hidden: Hidden, look: Look) -> list[SpanSeen]:
         work = Looking(look=look.part(), hidden=hidden)
@@ -258,7 +276,7 @@ class SparkParquet(WatchedFile):
     def folder(self) -> Path:
         """The folder of this run that all workers see."""
         if self._folder is None:
-            raise TableError(f"{self.path} is ranked by workers only on its way to an output that all of them see.")
+            raise TableError(f"{self} is ranked by workers only on its way to an output that all of them see.")
         return self._folder.absolute()
 
     def _long_spans(self) -> list[Span]:
@@ -274,13 +292,18 @@ class SparkParquet(WatchedFile):
         progress: Progress | None = None,
         watch: Watch | None = None,
     ) -> None:
-        aside = None if shuffle is not None else self._aside(watch, changes)
+        if shuffle is not None:
+            in_order = target.with_name("in-order")
+            try:
+                self.write(in_order, changes, progress=progress, watch=watch)
+                self._shuffled(in_order, target, shuffle)
+            finally:
+                remove_folder(in_order)
+            return
+        aside = self._aside(watch, changes)
         if watch is not None and aside is None:
             for rows, others in self.beside(changes.labels):
                 watch(rows, others)
-        if shuffle is not None:
-            self._shuffled(target, changes, shuffle)
-            return
         attempts = target.with_name("attempts")
         attempts.mkdir(mode=0o700)
         try:
@@ -293,7 +316,7 @@ class SparkParquet(WatchedFile):
             for number, one in enumerate(done):
                 (attempts / one.name).rename(target / f"part-{number:0{digits}}.parquet")
         finally:
-            _remove(attempts)
+            remove_folder(attempts)
         if aside is not None and isinstance(watch, Watching):
             take_told(watch.later.copies, aside, done)
         if progress:
@@ -341,7 +364,7 @@ class SparkParquet(WatchedFile):
     def _ends(self) -> NDArray[np.int64]:
         """Where the rows of each file end, where there are several."""
         rows = [footer.rows for footer in self._footers]
-        return np.cumsum(rows if len(rows) > 1 else [], dtype=np.int64)
+        return np.cumsum(rows if self._apart and len(rows) > 1 else [], dtype=np.int64)
 
 
 class _WorkerPlaces:
@@ -372,7 +395,7 @@ def _put_together(hidden: Hidden, seen: Sequence[SpanSeen]) -> dict[str, _Column
     return {name: _Column(sums=sums[place :: hidden.each], finite=finite) for place, name in enumerate(hidden.names)}
 
 
-def _remove(folder: Path) -> None:
+def remove_folder(folder: Path) -> None:
     """Remove a folder in which attempts that were given up may still write.
 
     It loses its name first, so that none begins a new file in it: a folder to which one is added meanwhile cannot be

@@ -24,6 +24,7 @@ from statveil.tables.changes import Changes, Labels
 from statveil.tables.files.columnar import FILE
 from statveil.tables.hashing import hash_file
 from statveil.tables.looking import Look, ShownBeside
+from statveil.tables.record import hash_column
 from statveil.tables.source import Rows
 from statveil.tables.spark.failures import quiet, spark_works
 from statveil.tables.spark.hidden import Hidden
@@ -53,6 +54,7 @@ __all__ = [
     "all_others",
     "do_in_span",
     "do_item",
+    "hash_of_column",
     "hashes_of",
     "join_watchers",
     "look_at_span",
@@ -91,6 +93,11 @@ def on_workers(
 def hashes_of(work: None, files: Sequence[Path]) -> list[str]:
     """The hashes of some files."""
     return [hash_file(file) for file in files]
+
+
+def hash_of_column(work: Any, span: Span) -> str:
+    """The hash of a column in a span."""
+    return hash_column(ParquetSpan(span), work)
 
 
 # --- looking at a column --------------------------------------------------------------------------
