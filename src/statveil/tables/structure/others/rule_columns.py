@@ -25,7 +25,7 @@ _MINUTE = DAY / 1440
 _READINGS = 3  # of one column
 _KNOWN = 0.5  # of the rows that have a number
 _CLOCK = r"^\s*\d{1,2}:\d{2}"
-_LOOKED = 64
+_LOOKED, _TIMED = 64, 512  # rows that say of what kind a text is, and whether it is one of times
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -103,10 +103,10 @@ def _of_text(text: pl.Series, found: list[Array]) -> Iterator[tuple[str, Array]]
     if bool(some.str.contains(_CLOCK).all()) and np.nanmax(found[0], initial=0.0) > 0:
         yield "clock", found[0] / (1000 if np.nanmax(found[0]) > DAY else 1)  # read in one way or another
         return
-    rows = text.to_list() if len(text) else []
+    rows = text.head(_TIMED).to_list()
     dated = False
     for numbers in found:
-        if are_times(rows, numbers):
+        if are_times(rows, numbers[:_TIMED]):
             dated = True
             yield "time", _moments(numbers)
         elif not dated:

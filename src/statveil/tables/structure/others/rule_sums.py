@@ -25,6 +25,7 @@ _ROWS = 2048  # that are looked at
 _COLUMNS = 12  # of one sum, those that go along with the label best
 _TOLD = 0.05  # share of a label's variation that a straight line over the columns tells
 _SLIGHT = 0.05  # weight, beside the largest, of a column that may be left out
+_OF_ALONE = 1 / 3  # of the errors of the best of the columns by itself
 _AGAIN = 2  # times that rows which are wrong by far are left out
 
 Flags = NDArray[np.bool_]
@@ -32,13 +33,13 @@ Flags = NDArray[np.bool_]
 
 def summed(flags: Flags, columns: Sequence[Readable]) -> Iterator[tuple[tuple[str, ...], str]]:
     """Columns of which a sum, or a product, has a limit that parts some label from the others, in words."""
-    plain = [one for one in columns if one.kind in ("number", "span")]
+    plain = [one for one in columns if one.kind != "clock"]
     first = list({one.name: one for one in reversed(plain)}.values())[::-1]  # one reading of each column
     if len(first) < 2 or not len(flags):
         return
     look = np.linspace(0, flags.shape[1] - 1, min(flags.shape[1], _ROWS)).astype(np.int64)
     table = np.stack([one.numbers[look] for one in first], axis=1)
-    positive = [i for i in range(len(first)) if np.nanmin(table[:, i]) > 0]
+    positive = [i for i, one in enumerate(first) if one.kind != "time" and np.nanmin(table[:, i]) > 0]
     told: set[tuple[str, ...]] = set()
     for logs, chosen in ((False, list(range(len(first)))), (True, positive)):
         made = np.log(table[:, chosen]) if logs else table
@@ -67,11 +68,10 @@ def _added(table: Array, flag: Flags, tried: float) -> list[int]:
         if len(chosen) < 2 or rows < max(FEWEST_ROWS, 0.5 * len(flag)):
             continue
         marked = flag[there]
-        cut, above = best_cut(score[there], marked)
-        wrong = int(np.count_nonzero(((score[there] > cut) == above) != marked))
+        wrong = _wrong(score[there], marked)
         ways = tried + choices(table.shape[1], len(chosen)) + len(chosen) * float(np.log(2.0))
         if sure(wrong, rows, int(np.count_nonzero(marked)), ways + float(np.log(2.0 * rows))):
-            return sorted(chosen)
+            return sorted(chosen) if _beats_each(wrong, table[np.ix_(there, chosen)], marked) else []
     return []
 
 
@@ -101,9 +101,20 @@ def _plane(table: Array, flag: Flags, tried: float) -> list[int]:
         if few_errors(fewer, rows, flagged):
             wrong, varied = fewer, varied[used]
     ways = tried + _planes(rows, len(varied)) + choices(table.shape[1], len(varied))
-    if len(varied) < 2 or not sure(wrong, rows, flagged, ways):
+    if len(varied) < 2 or not sure(wrong, rows, flagged, ways) or not _beats_each(wrong, some, marked):
         return []
     return [int(best[i]) for i in varied]
+
+
+def _beats_each(wrong: int, table: Array, flag: Flags) -> bool:
+    """Whether far fewer rows are wrong than by any of the columns: of these many, others put some right by chance."""
+    return wrong <= _OF_ALONE * min(_wrong(column, flag) for column in table.T)
+
+
+def _wrong(score: Array, flag: Flags) -> int:
+    """The fewest rows on the wrong side of a limit."""
+    cut, above = best_cut(score, flag)
+    return int(np.count_nonzero(((score > cut) == above) != flag))
 
 
 def _along(table: Array, flag: Flags) -> NDArray[np.int64]:
