@@ -43,4 +43,4 @@ def sure(wrong: int, rows: int, flagged: int, tried: float) -> bool:
     if not few_errors(wrong, rows, flagged):
         return False
     near = choices(rows, wrong) + float(np.log(wrong + 1.0))  # choices that differ from a rule's in so many rows
-    return tried + near - choices(rows, flagged) <= _LUCK
+    return bool(tried + near - choices(rows, flagged) <= _LUCK)
