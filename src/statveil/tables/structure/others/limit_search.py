@@ -19,7 +19,7 @@ from statveil.tables.structure.others.limit_links import Curve, CurveLink, Split
 from statveil.tables.structure.others.links import Link, best_cut, lagged
 from statveil.tables.structure.reading.distinct import distinct, finite_part
 
-__all__ = ["curve_splits", "find_limits", "group_splits", "splits_of"]
+__all__ = ["curve_splits", "find_limits", "group_splits", "parted", "splits_of"]
 
 Keys = NDArray[np.generic]
 Flags = NDArray[np.bool_]
@@ -178,10 +178,10 @@ def curve_splits(values: Array, beside: Array, flags: list[Flags]) -> list[Curve
             chance = (alone - _CURVE) * np.log(_USUAL)
             if chance > np.log(_LUCK) or _errors(basis @ target, flag) > _WORTH * alone + _FEWEST:
                 continue
-            wrong, weights = _parted(basis, flag)
+            wrong, weights = parted(basis, flag)
             if not _sure(wrong, alone, chance + np.log(len(x)) * wrong) or find_changes(y, flag):
                 continue  # a range of the other column is its own
-            alone = min(alone, _parted(basis[:, :4], flag)[0])
+            alone = min(alone, parted(basis[:, :4], flag)[0])
             chance = (alone - _CURVE) * np.log(_USUAL)
             if _sure(wrong, alone, chance + np.log(len(x)) * wrong):
                 plane = _plainest(design, flag, wrong, np.linalg.solve(triangle, weights))
@@ -202,7 +202,7 @@ def _plainest(design: Array, flag: Flags, wrong: int, weights: Array) -> Array:
     for degree in (1, 2):
         chosen = [*range(degree + 1), design.shape[1] - 1]
         basis, triangle = np.linalg.qr(design[:, chosen])
-        errors, plane = _parted(basis, flag)
+        errors, plane = parted(basis, flag)
         if errors <= wrong:
             weights = np.zeros(design.shape[1])
             weights[chosen] = np.linalg.solve(triangle, plane)
@@ -210,7 +210,7 @@ def _plainest(design: Array, flag: Flags, wrong: int, weights: Array) -> Array:
     return weights
 
 
-def _parted(design: Array, flag: Flags) -> tuple[int, Array]:
+def parted(design: Array, flag: Flags) -> tuple[int, Array]:
     """The fewest rows on the wrong side of a plane, as logistic regression finds it, and the plane."""
     signs = np.where(flag, 1.0, -1.0)
     scaled = design * np.sqrt(len(design))

@@ -8,7 +8,8 @@ blocks and 1,000 or 20,000 rows the rate left the stated risk of 0.1 from about 
 some 30 on.
 
 ``unit`` and ``category`` change single rows. They stick out where rows are known to be alike: neighbours, or groups
-with one value each. A group that is merely more alike than others tells little, as nobody knows how much it was.
+with one value each. A group that is merely more alike than others tells little, as nobody knows how much it was. Labels
+also stick out where a public rule of several columns says what they were.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 from statveil.modes import Mode
 from statveil.tables.blocks import Array
 from statveil.tables.structure.column.findings import Finding
+from statveil.tables.structure.others.rule_search import find_rules
 from statveil.tables.structure.rows.group_search import Others, Told
 from statveil.tables.structure.rows.made_orders import made_order
 from statveil.tables.structure.rows.order_search import Order
@@ -84,13 +86,30 @@ def find_groups(mode: Mode, order: Order, others: Others, together: Together | N
         # sorted by such a column, shuffled rows stand as they stood before
         names_told = {one.name for one in told}
         told += [Told(name=name, share=order.share()) for name in others.restoring() if name not in names_told]
+    rules = []
+    if mode.categories and together is not None:
+        rules = _rules(together, {name for one in told for name in (one.name, one.name.rpartition(" (")[0])})
     if not told:
-        return []
+        return rules
     named = sorted(told, key=lambda one: -max(one.share, one.equal))
     names = ", ".join(repr(one.name) for one in named[:5]) + (f" and {len(told) - 5} more" if len(told) > 5 else "")
     says = (
         f"other columns tell the rows' values or group equal ones ({names}), so rows that are drawn one by one give "
         "the column away; drop or pseudonymise those columns row by row, or keep one row per group."
+    )
+    return [Finding(name="groups", values=(), flag="", says=says), *rules]
+
+
+def _rules(together: Together, known: set[str]) -> list[Finding]:
+    """A finding that names the columns of which a rule tells the labels, though none of them does by itself."""
+    found = find_rules(*together.sample(), known=known)
+    if not found:
+        return []
+    named = "; ".join(found[:3]) + (f"; and {len(found) - 3} more" if len(found) > 3 else "")
+    says = (
+        f"a rule of several other columns tells the rows' labels ({named}), so whoever knows the rule counts what the "
+        "labels were before some rows were relabelled; drop one of the columns of each rule, or round them until they "
+        "no longer tell."
     )
     return [Finding(name="groups", values=(), flag="", says=says)]
 
