@@ -20,6 +20,7 @@ from statveil.tables.structure.others.facets import Facets, Parted, Sampled
 from statveil.tables.structure.others.few_search import few_at_the_ends
 from statveil.tables.structure.others.filter_search import Neighbours
 from statveil.tables.structure.others.hidden_flags import hidden_flags
+from statveil.tables.structure.others.label_sums import find_label_sum
 from statveil.tables.structure.others.limit_search import find_limits
 from statveil.tables.structure.others.link_search import find_links
 from statveil.tables.structure.others.links import Link
@@ -136,11 +137,12 @@ class Copies:
             says = (
                 f"other columns tell its values ({_listed(told)}): a copy in another form or with errors, in some rows "
                 "or a row further on, a flag or label for a range of values, or for a limit that another column says, "
-                "averages, totals, shares, spreads or other numbers of groups or of the rows around, a running total "
-                "or count, shares within groups, codes for the values, a function that turns or "
-                "repeats itself, an index that makes them of round amounts, or several that make a sum, product or "
-                "hypotenuse. They stay as they are, and show how far the column moves; drop them, or, in a "
-                "specification, derive them from the released column or link them to it."
+                "averages, totals, shares, spreads or "
+                "other numbers of groups or of the rows around, a running total or count, shares within groups, codes "
+                "for the values, a function that turns or repeats itself, an index that makes them of round amounts, "
+                "or several that make a sum (of points for their labels too), product or hypotenuse. They stay as they "
+                "are, and show how far the column moves; drop them, or, in a specification, derive them from the "
+                "released column or link them to it."
             )
             found.append(Finding(name="copies", values=(), flag="", says=says))
         if sample.unreadable:
@@ -248,6 +250,9 @@ def _told(sample: Alongside) -> Iterator[tuple[str, ...]]:
         if sample.whole:  # of a part of the rows, what is said of a group would be wrong
             found += find_aggregates(sample.values, plain, sample.labels, known=told)
     yield from (tuple(link.columns) for link in found)
+    told |= frozenset(link.columns[-1] for link in found)
+    if made := find_label_sum(sample.values, plain, sample.labels, known=told):
+        yield made
 
 
 def _finite(column: Array) -> Array:
