@@ -77,6 +77,9 @@ FIRST = {
         rng, rows, lambda each: np.array(["own", "rival 1", "rival 2"])[each.argmin(axis=1)]
     ),
     "the dearest of four": lambda rng, rows: compared(rng, rows, lambda each: each.argmax(axis=1).astype(str), 3),
+    "the cheapest of three before a tax": lambda rng, rows: compared(
+        rng, rows, lambda each: np.array(["own", "rival 1", "rival 2"])[(each * [1.19, 1, 1]).argmin(axis=1)]
+    ),
     "whether it is the cheapest": lambda rng, rows: compared(rng, rows, lambda each: each.argmin(axis=1) == 0),
     "in whole units, with ties": lambda rng, rows: (
         lambda x, others: (np.round(x), {n: one if n == "result" else np.round(one) for n, one in others.items()})
@@ -137,6 +140,9 @@ def correlated(rng, rows):
     rule = z + sum(((one - one.mean()) / one.std() for one in numbers[:3]), np.zeros(rows))
     made["noisy"] = rule + 0.5 * rule.std() * rng.standard_normal(rows) > 0  # a correlation of 0.9
     made["without it"] = rule - z > 0
+    taste = np.column_stack([z, *((one - one.mean()) / one.std() for one in numbers[:2])])
+    made["nearest"] = np.argmin(taste + 0.5 * rng.standard_normal(taste.shape), axis=1).astype(str)
+    made["classes"] = np.digitize(rule / rule.std() + 0.5 * rng.standard_normal(rows), [-0.7, 0.7]).astype(str)
     made["goes with it"] = 0.8 * z + 0.6 * rng.standard_normal(rows) > 0
     return (100 + 7 * z if rng.random() < 0.5 else np.exp(3 + 0.5 * z)), made
 

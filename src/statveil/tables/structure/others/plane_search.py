@@ -18,7 +18,7 @@ from statveil.tables.structure.others.alongside import LEFT, SIZES
 from statveil.tables.structure.others.copy_search import ranks_alone
 from statveil.tables.structure.others.limit_search import errors_of, parted, splits_of
 from statveil.tables.structure.others.links import best_cut
-from statveil.tables.structure.reading.distinct import finite_part
+from statveil.tables.structure.reading.distinct import distinct, finite_part
 
 __all__ = ["find_planes"]
 
@@ -28,11 +28,12 @@ Flags = NDArray[np.bool_]
 _ROWS = 2048  # that are compared
 _LEAST_ROWS = 60
 _SPLITS = 32  # flags
+_CLASSES, _COLUMNS = 9, 16  # labels of a column of which each pair is looked at, and such columns
 _NUMBERS = 200  # columns of numbers, of which those are chosen for a flag that matter most
 _TOGETHER = 16
 _MATTERS, _ADDS = 1.5, 5.0  # standard errors of a weight, of one of them and of the hidden column
 _WORTH = 0.7  # of the rows that are wrong without it and may be so in a first look
-_FEWEST = 5
+_FEWEST, _GLANCE = 5, 256  # more of them in any case; rows of a second look
 _STRAY = 0.1  # of the rows that are wrong without it: typing errors
 _LEFT_OVER, _NEAR = 0.2, 300  # of them, where a linear programme may part the rest; rows by the edge that it looks at
 _HELD, _EACH = 0.2, 1.5  # the same of rows that were not fitted, and for each weight: no plane is just the true one
@@ -70,6 +71,7 @@ def find_planes(
     free = list(islice(usable, _NUMBERS))
     if not free:
         return
+    classes = _classes({name: keys[look] for name, keys in labels.items() if name not in known})
     found: set[str] = set()
     luck = np.log(_LUCK) - np.log(len(flags))
     for logs in (False, True):
@@ -93,6 +95,23 @@ def find_planes(
             if told:
                 found.add(name)
                 yield (*told, name)
+        for name, code in classes.items():
+            told = [] if name in found else _against_each(table, list(beside), name, code[rows], luck)
+            if told:
+                found.add(name)
+                yield (*told, name)
+
+
+def _classes(labels: Mapping[str, Keys]) -> dict[str, NDArray[np.int64]]:
+    """The first few columns of three labels or more that all have some rows: which of them each row has."""
+    found = {}
+    for name, keys in labels.items():
+        names, code, counts = distinct(keys)
+        if 3 <= len(names) <= _CLASSES and counts.min() >= _LEAST_ROWS // 2:
+            found[name] = code.astype(np.int64)
+        if len(found) == _COLUMNS:
+            break
+    return found
 
 
 def _usable(name: str, column: Array) -> bool:
@@ -131,6 +150,11 @@ def _decided(table: Array, names: list[str], label: str, flag: Flags, luck: floa
     without = errors_of(basis[:, :-1] @ along[:-1], flag)
     if (without - 2) * np.log(0.5) > luck or errors_of(basis @ along, flag) > _WORTH * without + _FEWEST:
         return []
+    look = slice(None, None, max(len(flag) // _GLANCE, 1))
+    if len(flag[look]) < len(flag):  # most noisy labels, in a fifth of the time
+        share = len(flag[look]) / len(flag)
+        if parted(np.linalg.qr(design[look])[0], flag[look])[0] > _LEFT_OVER * share * without + _FEWEST:
+            return []
     without = min(without, parted(basis[:, :-1], flag)[0], errors_of(table[:, own], flag))
     if (without - 2) * np.log(0.5) > luck:
         return []
@@ -150,9 +174,33 @@ def _ways(rows: int, some: int) -> float:
     return float(gammaln(rows + 1) - gammaln(some + 1) - gammaln(rows - some + 1))
 
 
+def _against_each(table: Array, names: list[str], label: str, code: NDArray[np.int64], luck: float) -> list[str]:
+    """The columns that part one label from each of the others: the cheapest before a tax, by another plane for each.
+
+    Of classes along a noisy scale the first and the last are parted by what goes with it, but no neighbours.
+    """
+    if not np.bincount(code).all():  # a label of rows of which a number is missing
+        return []
+    means = np.stack([table[code == one].mean(axis=0) for one in range(int(code.max()) + 1)])
+    for one, mean in enumerate(means):
+        told: list[str] = []
+        for other in np.argsort(np.sum((means - mean) ** 2, axis=1), kind="stable")[1:]:  # neighbours first
+            rows = (code == one) | (code == other)
+            some = table[rows] - table[rows].mean(axis=0)
+            some = some / np.maximum(some.std(axis=0), 1e-300)
+            columns = _decided(some, names, label, code[rows] == one, luck)
+            if not columns:
+                break
+            told += columns
+        else:
+            return list(dict.fromkeys(told))
+    return []
+
+
 def _same(column: Array, flag: Flags) -> bool:
     """Whether a column of numbers is the flag, or nearly so, in another way of writing."""
-    return len(np.unique(column)) == 2 and errors_of(column, flag) <= 0.1 * min(flag.sum(), (~flag).sum())
+    ends = (column == column.min()) | (column == column.max())
+    return bool(ends.all()) and errors_of(column, flag) <= 0.1 * min(flag.sum(), (~flag).sum())
 
 
 def _in_errors(table: Array, wanted: Array) -> Array:
