@@ -10,7 +10,7 @@ from statveil.tables.structure.column.lattice_search import any_step, short_floa
 from statveil.tables.structure.column.ratio_search import binary_step
 from statveil.tables.structure.column.sum_search import _recurs, _subtotals
 from statveil.tables.structure.others.apart import FINE, shifted, surely_apart
-from statveil.tables.structure.others.copy_search import _surely_less
+from statveil.tables.structure.others.copy_search import surely_less
 from statveil.tables.structure.others.partner_search import _FACTOR, _left_alone, _left_by
 from statveil.tables.structure.reading.distinct import frozen
 
@@ -83,13 +83,13 @@ def test_sums_of_columns_are_never_ruled_out(seed):
     if seed % 2:
         table[:, 5] = table[:, 0] + 10.0 ** -rng.integers(2, 12) * rng.normal(size=900)
     table = (table - table.mean(axis=0)) / table.std(axis=0)
-    assert _surely_less(table[:, :5], rng.normal(size=900), 0.99)
+    assert surely_less(table[:, :5], rng.normal(size=900), 0.99)
     for noise in (1.0, 0.2, 0.1, 0.05, 0.0):
         wanted = table @ rng.normal(size=6) + noise * rng.normal(size=900)
         wanted -= wanted.mean()
         weights, *_ = np.linalg.lstsq(table, wanted, rcond=None)
         told = 1 - np.sum((wanted - table @ weights) ** 2) / np.sum(wanted**2)
-        assert not (told >= 0.99 and _surely_less(table, wanted, 0.99))
+        assert not (told >= 0.99 and surely_less(table, wanted, 0.99))
 
 
 @pytest.mark.parametrize("rows", [40, 900, 20_000])
@@ -102,11 +102,11 @@ def test_the_difference_of_two_columns_that_are_nearly_one_is_not_ruled_out(gap,
     wanted, free = wanted - wanted.mean(), free - free.mean()
     weights, *_ = np.linalg.lstsq(table, wanted, rcond=None)
     told = 1 - np.sum((wanted - table @ weights) ** 2) / np.sum(wanted**2)
-    assert not (told >= 0.99 and _surely_less(table, wanted, 0.99))
+    assert not (told >= 0.99 and surely_less(table, wanted, 0.99))
     if gap >= 1e-6:
         assert told >= 0.99
     if rows > 40 and (gap == 0.0 or gap >= 1e-6):  # a year that stands in the table twice
-        assert _surely_less(table, free, 0.99)
+        assert surely_less(table, free, 0.99)
 
 
 @pytest.mark.parametrize("seed", range(24))

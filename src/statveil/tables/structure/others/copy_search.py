@@ -24,7 +24,7 @@ from statveil.tables.structure.others.ties import FORMS, JOINTS, Tie, fitted
 from statveil.tables.structure.reading.clocks import is_clock, minutes_between
 from statveil.tables.structure.reading.distinct import Memo, distinct, finite_part, known_in_both, mid_ranks
 
-__all__ = ["Change", "find_changes", "find_ties", "likely_pairs", "ranks_alone"]
+__all__ = ["Change", "find_changes", "find_ties", "likely_pairs", "ranks_alone", "surely_less"]
 
 Keys = NDArray[np.uint64]
 
@@ -415,7 +415,7 @@ def _together(values: Array, columns: Mapping[str, Array]) -> Tie | None:
             spread = np.maximum(table.std(axis=0), 1e-300)
             table = (table - table.mean(axis=0)) / spread
             centred = wanted - wanted.mean()
-            if _surely_less(table, centred, _CLOSE**2):
+            if surely_less(table, centred, _CLOSE**2):
                 continue
             weights, *_ = np.linalg.lstsq(table, centred, rcond=None)
             left = float(np.sum((centred - table @ weights) ** 2)) / float(np.sum(centred**2))
@@ -430,7 +430,7 @@ def _together(values: Array, columns: Mapping[str, Array]) -> Tie | None:
     return None
 
 
-def _surely_less(table: Array, wanted: Array, share: float) -> bool:
+def surely_less(table: Array, wanted: Array, share: float) -> bool:
     """Whether columns of mean 0 and spread 1 explain far less, by equations that are ten times as quick to solve.
 
     Where two of them are nearly one (a year, as a number and as a date), their difference is worked out row by row.

@@ -19,7 +19,7 @@ from statveil.tables.structure.others.limit_links import Curve, CurveLink, Split
 from statveil.tables.structure.others.links import Link, best_cut, lagged
 from statveil.tables.structure.reading.distinct import distinct, finite_part
 
-__all__ = ["curve_splits", "find_limits", "group_splits", "parted", "splits_of"]
+__all__ = ["curve_splits", "errors_of", "find_limits", "group_splits", "parted", "splits_of"]
 
 Keys = NDArray[np.generic]
 Flags = NDArray[np.bool_]
@@ -159,7 +159,7 @@ def curve_splits(values: Array, beside: Array, flags: list[Flags]) -> list[Curve
     if np.all(x > 0) and np.all(y > 0):
         forms.append((np.log(x), np.log(y)))
     chosen = np.stack([flag[good] for flag in flags], axis=1) if flags else np.zeros((len(x), 0), dtype=np.bool_)
-    single = [_errors(x, chosen[:, i]) for i in range(chosen.shape[1])]
+    single = [errors_of(x, chosen[:, i]) for i in range(chosen.shape[1])]
     for form in forms:
         centre, spread = [float(one.mean()) for one in form], [float(one.std()) for one in form]
         u, v = ((one - middle) / width for one, middle, width in zip(form, centre, spread, strict=True))
@@ -174,9 +174,9 @@ def curve_splits(values: Array, beside: Array, flags: list[Flags]) -> list[Curve
             if target[4] ** 2 < _ADDS * len(x) * share * (1 - share):
                 continue  # the column adds nothing to a curve over the other one
             # what the other column, or a curve over it, gets wrong by itself
-            alone = min(single[i], _errors(basis[:, :4] @ target[:4], flag), _errors(v, flag))
+            alone = min(single[i], errors_of(basis[:, :4] @ target[:4], flag), errors_of(v, flag))
             chance = (alone - _CURVE) * np.log(_USUAL)
-            if chance > np.log(_LUCK) or _errors(basis @ target, flag) > _WORTH * alone + _FEWEST:
+            if chance > np.log(_LUCK) or errors_of(basis @ target, flag) > _WORTH * alone + _FEWEST:
                 continue
             wrong, weights = parted(basis, flag)
             if not _sure(wrong, alone, chance + np.log(len(x)) * wrong) or find_changes(y, flag):
@@ -218,7 +218,7 @@ def parted(design: Array, flag: Flags) -> tuple[int, Array]:
     best, plane = len(flag), weights
     for _ in range(_STEPS):
         score = np.clip(scaled @ weights, -30, 30)
-        wrong = _errors(score, flag) if np.any(weights) else len(flag)
+        wrong = errors_of(score, flag) if np.any(weights) else len(flag)
         if wrong < best:
             best, plane = wrong, weights
         if best == 0:
@@ -231,7 +231,7 @@ def parted(design: Array, flag: Flags) -> tuple[int, Array]:
     return best, plane
 
 
-def _errors(score: Array, flag: Flags) -> int:
+def errors_of(score: Array, flag: Flags) -> int:
     """The fewest rows on the wrong side of a cut, the flagged ones above or below it."""
     marked = np.where(flag[np.argsort(score)], 1, -1)
     balance = np.concatenate(([0], np.cumsum(marked)))

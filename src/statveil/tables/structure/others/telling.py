@@ -7,6 +7,7 @@ from itertools import chain
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
 from statveil.tables.structure.column.findings import Finding
@@ -16,16 +17,19 @@ from statveil.tables.structure.others.aggregate_search import find_aggregates, f
 from statveil.tables.structure.others.alongside import MOST_ROWS, SIZES, Alongside, Gathering, Seen
 from statveil.tables.structure.others.cell_search import Cells
 from statveil.tables.structure.others.copy_search import find_changes, find_ties
+from statveil.tables.structure.others.extreme_search import find_extremes
 from statveil.tables.structure.others.facets import Facets, Parted, Sampled
 from statveil.tables.structure.others.few_search import few_at_the_ends
 from statveil.tables.structure.others.filter_search import Neighbours
 from statveil.tables.structure.others.hidden_flags import hidden_flags
+from statveil.tables.structure.others.label_sums import find_label_sum
 from statveil.tables.structure.others.limit_search import find_limits
 from statveil.tables.structure.others.link_search import find_links
 from statveil.tables.structure.others.links import Link
 from statveil.tables.structure.others.long_groups import LongGroups
 from statveil.tables.structure.others.partner_search import find_partners
 from statveil.tables.structure.others.period_search import Periods
+from statveil.tables.structure.others.plane_search import find_planes
 from statveil.tables.structure.others.residue_search import bands_of_the_rest
 from statveil.tables.structure.others.row_search import holds_values
 from statveil.tables.structure.others.running_search import counts_along, find_running
@@ -135,12 +139,13 @@ class Copies:
         if told:
             says = (
                 f"other columns tell its values ({_listed(told)}): a copy in another form or with errors, in some rows "
-                "or a row further on, a flag or label for a range of values, or for a limit that another column says, "
-                "averages, totals, shares, spreads or other numbers of groups or of the rows around, a running total "
-                "or count, shares within groups, codes for the values, a function that turns or "
-                "repeats itself, an index that makes them of round amounts, or several that make a sum, product or "
-                "hypotenuse. They stay as they are, and show how far the column moves; drop them, or, in a "
-                "specification, derive them from the released column or link them to it."
+                "or a row further on, a flag or label for a range of values, for a limit that another column says or "
+                "that their sum keeps to, or for the smallest or largest of them, averages, totals, shares, spreads or "
+                "other numbers of groups or of the rows around, a running total or count, shares within groups, codes "
+                "for the values, a function that turns or repeats itself, an index that makes them of round amounts, "
+                "or several that make a sum (of points for their labels too), product or hypotenuse. They stay as they "
+                "are, and show how far the column moves; drop them, or, in a specification, derive them from the "
+                "released column or link them to it."
             )
             found.append(Finding(name="copies", values=(), flag="", says=says))
         if sample.unreadable:
@@ -248,6 +253,21 @@ def _told(sample: Alongside) -> Iterator[tuple[str, ...]]:
         if sample.whole:  # of a part of the rows, what is said of a group would be wrong
             found += find_aggregates(sample.values, plain, sample.labels, known=told)
     yield from (tuple(link.columns) for link in found)
+    told |= frozenset(link.columns[-1] for link in found)
+    if made := find_label_sum(sample.values, plain, sample.labels, known=told):
+        yield made
+    yield from _decided(sample.values, plain, sample.labels, known=told)
+
+
+def _decided(
+    values: Array, numbers: Mapping[str, Array], labels: Mapping[str, NDArray[np.uint64]], *, known: frozenset[str]
+) -> Iterator[tuple[str, ...]]:
+    """Columns with a label that they decide together with the column: as its smallest or largest, or by their sum."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        for parts in find_extremes(values, numbers, labels, known=known):
+            known |= {parts[-1]}
+            yield parts
+        yield from find_planes(values, numbers, labels, known=known)
 
 
 def _finite(column: Array) -> Array:
