@@ -20,6 +20,7 @@ from statveil.problem.wording import (
     tolerance_text,
 )
 from statveil.rounding import shown_down, shown_up
+from statveil.words.caveats import ends_assumed
 from statveil.words.plan import change_sentences, risk_sentence
 
 __all__ = ["describe_plan", "plan_rows"]
@@ -287,6 +288,8 @@ def _honesty(plan: Plan) -> list[str]:
         lines += [f"  assumes     {assumed}" for assumed in plan.problem.family.assumes()]
     if plan.problem.family.shapeless and (assumed := beyond_shape(plan.problem)):
         lines.append(f"  assumes     that {assumed}{_without_it(plan)}")
+    if ends := ends_assumed(plan):
+        lines.append(f"  assumes     that {ends[0].lower()}{ends[1:-1]}")
     if (counted := _counted_alike(plan.problem)) is not None:
         lines.append(f"  note        {counted}")
     if plan.spacing is not None:

@@ -22,6 +22,7 @@ from statveil.small_file import read_small
 from statveil.tables.other_columns import OtherColumns
 from statveil.tables.rows_words import ROWS_ASSUMED, ROWS_CHECKED
 from statveil.tables.verification import LEAKS, blind_spots
+from statveil.words.caveats import ends_assumed
 from statveil.words.guarantee import distortion_says, guarantee_says, in_words
 
 __all__ = [
@@ -264,6 +265,8 @@ def _assumptions(plan: Plan, shuffled: bool, beside: OtherColumns | None) -> lis
         lines.append(f"{assumed[0].upper()}{assumed[1:]}{_if_it_does(plan)}")
     if known.spacing is None and not known.fixed_points and mode.structure_shows and not mode.of_family:
         lines.append("Nobody knows a bound, a step or a frequent value of such columns: none was declared.")
+    if ends := ends_assumed(plan):
+        lines.append(f"{ends} {_ENDS}")
     if mode.keeps_steps:
         lines.append(
             "Nobody knows a rule by which the values were made of other round numbers (another unit or currency, a "
@@ -299,6 +302,12 @@ def _assumptions(plan: Plan, shuffled: bool, beside: OtherColumns | None) -> lis
     if plan.randomised:
         lines.append("The release was drawn at random, once; the seed is secret.")
     return [*lines, *plan.problem.family.assumes(), *mode.assumes(plan.problem)]
+
+
+_ENDS = (
+    "Whoever knows where they end (by a law, a scale, a limit of detection or the way in which they were collected) "
+    "sees how far the column moved, by where it ends now."
+)
 
 
 def _if_it_does(plan: Plan) -> str:

@@ -19,11 +19,11 @@ from statveil.tables.measure import Measured, measure
 from statveil.tables.proposal import name_grids, propose
 from statveil.tables.series import ColumnType
 from statveil.tables.source import Source, open_source
-from statveil.tables.structure.column.bound_search import natural_bounds
+from statveil.tables.structure.column.bound_search import bounds_shown, ends_shown
 from statveil.tables.structure.column.findings import Finding, Sampler, find_structure
 from statveil.tables.structure.rows.order_search import Order
 from statveil.tables.text_look import text_says
-from statveil.tables.verification import bound_findings, name_filled, precision
+from statveil.tables.verification import bound_findings, end_asked, name_filled, precision, step_of
 
 __all__ = ["ColumnReport", "Inspection", "inspect"]
 
@@ -186,14 +186,18 @@ def _report(name: str, found: ColumnType, blocks: Callable[[], Iterator[Array]])
     )
     counts = measured.minimum >= 0 and seen["whole"] >= measured.rows
     families = tuple(fits(sampler.values, whole=counts)) if measured.maximum > measured.minimum else ()
-    minimum, maximum = natural_bounds(sample)
+    minimum, maximum = bounds_shown(sample)
     if minimum is None and 0 <= measured.minimum <= 0.1 * measured.mean:  # far from 0, the bound tells nothing
-        minimum = 0.0
+        minimum, maximum = 0.0, maximum if maximum is not None else bounds_shown(sample, (0.0, None))[1]
+    low, high = ends_shown(sample, (minimum, maximum), step_of(shown))
+    minimum = low.value if low is not None and low.clear else minimum
+    maximum = high.value if high is not None and high.clear else maximum
     declared = [*bound_findings(minimum, maximum), *structure]
     leaks = [
         f"{one.says} Declare it ({one.flag}) if it is known of such columns." if one.flag else one.says
         for one in declared
     ]
+    leaks += [end_asked(name, end) for name, end in (("min", low), ("max", high)) if end is not None]
     proposal = propose(declared, sample=sample, structure=shown, measured=measured, order=order, bits=found.bits)
     return ColumnReport(
         column=name,

@@ -316,6 +316,7 @@ def prepare(
         column_map = build_map(job)
         _check_decimals(plan, column, type)
     facts = _facts(plan, measured, statistic, params, applied, column_map, found)
+    ends = () if verifier is None or trial or "bounds" in accepted else verifier.sharp_ends(params)
     told: tuple[str, ...] = ()
     if rows_drawn and labels is None and not trial:
         change = measure_change(blocks, column_map, logs=plan.problem.distance == "log-w1")
@@ -330,7 +331,7 @@ def prepare(
         facts=facts,
         rows=int(counts.sum()) if counts is not None else rows_said(plan, measured) if measured is not None else 0,
         warnings=told,
-        to_check=() if singling is None else singling.to_check(shuffled=shuffled, drawn=rows_drawn),
+        to_check=(*ends, *(() if singling is None else singling.to_check(shuffled=shuffled, drawn=rows_drawn))),
         later=looking,
     )
 

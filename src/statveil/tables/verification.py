@@ -19,8 +19,9 @@ from statveil.problem.problem import Problem
 from statveil.problem.structure import Structure
 from statveil.tables.blocks import Array, finite_rows
 from statveil.tables.structure.column.beta_search import beta_levels
-from statveil.tables.structure.column.bound_search import natural_bounds
+from statveil.tables.structure.column.bound_search import bounds_shown, ends_shown
 from statveil.tables.structure.column.code_search import find_codes
+from statveil.tables.structure.column.end_search import End
 from statveil.tables.structure.column.findings import (
     Finding,
     Sampler,
@@ -42,11 +43,13 @@ __all__ = [
     "bound_findings",
     "bounds_of",
     "check_accepted",
+    "end_asked",
     "holds_long",
     "known_text",
     "name_filled",
     "precision",
     "refuse_undeclared",
+    "step_of",
 ]
 
 _SHORT = 24
@@ -332,11 +335,33 @@ class Verifier:
         family = self.plan.problem.family
         if not isinstance(family, LocationScale):
             return []
-        minimum, maximum = natural_bounds(sample)
+        minimum, maximum = bounds_shown(sample, self._ends())
         # A bound that is a parameter of the family has a prior of its own: it is not taken to be known.
-        low = minimum if self.low == -math.inf and family.minimum is None else None
-        high = maximum if self.high == math.inf and family.maximum is None else None
-        return bound_findings(low, high)
+        return bound_findings(minimum if family.minimum is None else None, maximum if family.maximum is None else None)
+
+    def _ends(self) -> tuple[float | None, float | None]:
+        """Where the values must lie; nothing on a side without a bound."""
+        low, high = (None if math.isinf(end) else end for end in (self.low, self.high))
+        return low, high
+
+    def sharp_ends(self, params: dict[str, float]) -> tuple[str, ...]:
+        """What to ask the holder of ends that look cut off, and would show in the release without being declared."""
+        problem, mode = self.plan.problem, self.plan.release_mode
+        family = problem.family
+        if not mode.structure_shows or not isinstance(family, LocationScale):
+            return ()
+        sample = frozen(self.sampler.values)
+        step = self.known.step or step_of(find_step(sample, bits=precision(sample, self.bits, ())))
+        secret = float(problem.secret_of(params))
+        ends = zip(
+            ("min", "max"), ends_shown(sample, self._ends(), step), (family.minimum, family.maximum), strict=True
+        )
+        return tuple(
+            end_asked(name, end)
+            for name, end, own in ends
+            # an end that is a parameter has a prior of its own, and one that is the secret is not to be named
+            if end is not None and own is None and abs(end.value - secret) > problem.within(secret)
+        )
 
 
 def refuse_undeclared(
@@ -366,6 +391,22 @@ def bound_findings(minimum: float | None, maximum: float | None) -> list[Finding
     says = f"no value is {where}, and some come near; who knows that bound sees how far the column moved."
     flag = ",".join(f"{name}={plain_number(value)}" for name, (_, value) in named.items())
     return [Finding(name="bounds", values=tuple(value for _, value in named.values()), flag=flag, says=says)]
+
+
+def end_asked(name: str, end: End) -> str:
+    """What to ask the holder of an end that looks cut off."""
+    side = "below" if name == "min" else "above"
+    text = plain_number(end.value)
+    return (
+        f"the column ends sharply at about {text}: no value is {side} it, and just inside the rows are as dense as "
+        "further in. If a law, a scale or the way in which it was collected says so, everyone may know that end, and "
+        f"where it comes out shows how far the column moved: declare it, as that says it (such as {name}={text})."
+    )
+
+
+def step_of(found: Collection[Finding]) -> float | None:
+    """The step that was found, if there is one."""
+    return next((finding.values[0] for finding in found if finding.name == "step"), None)
 
 
 def name_filled(found: list[Finding], statistics: tuple[float, ...], tolerance: float) -> list[Finding]:

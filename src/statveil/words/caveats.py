@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from statveil.made_plan import Plan
 from statveil.problem.families.any_shape import AnyShape
+from statveil.problem.location_scale import LocationScale
 from statveil.problem.prior import Box
 from statveil.problem.problem import Problem
 from statveil.problem.structure import Structure
 from statveil.rounding import read_up
 from statveil.words.phrases import any_shape, of_column, often, statistics_text
 
-__all__ = ["assumed", "belief_text", "known_text", "not_protected"]
+__all__ = ["assumed", "belief_text", "ends_assumed", "known_text", "not_protected"]
 
 _ASKED_FOR = ("mean", "median", "quantile:0.9", "min", "max", "std", "iqr")
 """Statistics that people ask for beside the one that is hidden."""
@@ -81,13 +82,44 @@ def known_text(known: Structure) -> str:
     return f"Everyone knows of such columns: {'; '.join(parts)}."
 
 
+def ends_assumed(plan: Plan) -> str:
+    """That nobody knows an end of such columns that would show in the release and was not declared; else nothing.
+
+    An end that is a parameter of the family has a prior of its own.
+
+    >>> import statveil as sv
+    >>> known = sv.Structure(minimum=0)
+    >>> problem = sv.Problem(secret=sv.Mean(), prior=(1, 100), tolerance=1, known=known)
+    >>> print(ends_assumed(sv.plan(problem, max_risk=0.2)))
+    Nobody knows a largest value of such columns, nor a smallest one above 0.
+    """
+    mode, family, known = plan.release_mode, plan.problem.family, plan.problem.known
+    if not mode.structure_shows or mode.categories or mode.of_table or not isinstance(family, LocationScale):
+        return ""
+    low, high = known.minimum, known.maximum
+    free = [
+        word
+        for word, end, own in (("smallest", low, family.minimum), ("largest", high, family.maximum))
+        if end is None and own is None
+    ]
+    inside = [
+        f"{word} {'one' if free else 'value'} {side} {end:.12g}"
+        for word, side, end in (("smallest", "above", low), ("largest", "below", high))
+        if end is not None
+    ]
+    if not free:
+        return f"Nobody knows a {' or a '.join(inside)} of such columns." if inside else ""
+    return f"Nobody knows a {' or '.join(free)} value of such columns{''.join(f', nor a {one}' for one in inside)}."
+
+
 def _known(plan: Plan) -> list[str]:
     """What is known of the column's structure; that nothing is matters only where it would show."""
     known, mode = plan.problem.known, plan.release_mode
     if mode.categories:
         return []
     stated = known != Structure()
-    return [known_text(known)] if stated or (mode.structure_shows and not mode.of_family) else []
+    text = [known_text(known)] if stated or (mode.structure_shows and not mode.of_family) else []
+    return [*text, *([ends] if stated and (ends := ends_assumed(plan)) else [])]
 
 
 def _shape(plan: Plan) -> list[str]:

@@ -1,4 +1,4 @@
-"""Natural bounds that a column keeps to: nothing below 0, counts from 1 on, shares up to 1, percentages up to 100."""
+"""Bounds that a column shows: nothing below 0, counts from 1 on, shares up to 1, percentages up to 100, sharp ends."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ import math
 import numpy as np
 
 from statveil.tables.blocks import Array
+from statveil.tables.structure.column.end_search import End, sharp_ends
 
-__all__ = ["natural_bounds"]
+__all__ = ["Bounds", "bounds_shown", "ends_shown", "natural_bounds", "partners"]
+
+Bounds = tuple[float | None, float | None]
 
 CLEAR = 20.0
 """How many times likelier the column's end is at a bound than anywhere else, for it to be named."""
@@ -19,9 +22,73 @@ _THIN = 0.03
 """Of the spread: a column that comes so near to 1 from above is taken to begin there."""
 _EDGE = 8
 """Rows next to the end whose distances say how far the end lies from the bound."""
+_PAIRS = ((0.0, 1.0, 0.1), (-1.0, 1.0, 0.25), (0.0, 100.0, 0.02))
+"""Bounds that go together, and how near to the second one a column must end, in parts of their distance."""
+_PAST = 8.0
+"""Gaps between the rows next to the end that it lies beyond a bound, for the bound not to be why it ends."""
 
 
-def natural_bounds(values: Array) -> tuple[float | None, float | None]:
+def bounds_shown(values: Array, declared: Bounds = (None, None)) -> Bounds:
+    """The bounds that a release asks for where they are not declared.
+
+    Natural ones, and the partner of a bound that is declared or found, as :func:`partners` says.
+    """
+    finite = values[np.isfinite(values)]
+    natural = natural_bounds(finite)
+    shown = [None if given is not None else one for one, given in zip(natural, declared, strict=True)]
+    known = [end if given is None else given for end, given in zip(shown, declared, strict=True)]
+    for side, partner in enumerate(partners(finite, known[0], known[1])):
+        shown[side] = shown[side] if partner is None else partner
+    return shown[0], shown[1]
+
+
+def ends_shown(values: Array, known: Bounds, step: float | None) -> tuple[End | None, End | None]:
+    """The ends that are sharp without a bound that is known: none is, or it lies well beyond the end."""
+    finite = values[np.isfinite(values)]
+    low, high = sharp_ends(finite, step)
+    minimum, maximum = known
+    if minimum is not None and not _past(finite, minimum):
+        low = None
+    if maximum is not None and not _past(-finite, -maximum):
+        high = None
+    return low, high
+
+
+def partners(values: Array, minimum: float | None, maximum: float | None) -> Bounds:
+    """A bound that goes with the one that is known (0 and 1, -1 and 1, 0 and 100), where the column comes near it.
+
+    Near is a tenth of the distance of the two bounds at most (of -1 and 1 a quarter, of 0 and 100, where amounts lie as
+    well, a fiftieth), and not further than the eight outermost rows lie apart: values from 0 up that stay far below 1,
+    or 100, are no shares.
+
+    >>> partners(np.random.default_rng(0).beta(3, 3, 400), 0.0, None)
+    (None, 1.0)
+    >>> partners(np.linspace(0.2, 0.5, 400), 0.0, None)
+    (None, None)
+    """
+    if len(values) < _EDGE or (minimum is None) == (maximum is None):
+        return None, None
+    parted = np.partition(values, (_EDGE - 1, len(values) - _EDGE))
+    low, high = float(np.min(parted[:_EDGE])), float(np.max(parted[-_EDGE:]))
+    below, above = float(parted[_EDGE - 1]) - low, high - float(parted[-_EDGE])
+    for least, most, share in _PAIRS:
+        near = share * (most - least)
+        if minimum == least and 0 <= most - high <= min(near, above):
+            return None, most
+        if maximum == most and 0 <= low - least <= min(near, below):
+            return least, None
+    return None, None
+
+
+def _past(values: Array, known: float) -> bool:
+    """Whether the lower end lies so far above a bound that this is not why the column ends there."""
+    if len(values) <= _EDGE:
+        return False
+    ends = np.sort(np.partition(values, _EDGE)[: _EDGE + 1])
+    return float(ends[0]) - known > _PAST * float(ends[-1] - ends[0]) / _EDGE
+
+
+def natural_bounds(values: Array) -> Bounds:
     """The natural minimum and maximum that a column keeps to and comes near, or ``None``.
 
     The distance between the end of a column and a bound that cuts it off is about that of neighbouring rows; without a
