@@ -43,6 +43,7 @@ LARGEST = 10_000  # denominators of ratios
 _BACK: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {
     "log": (np.exp, np.exp),
     "log2": (np.exp2, lambda x: np.log(2) * np.exp2(x)),
+    "log4": (lambda x: 4.0**x, lambda x: np.log(4) * 4.0**x),
     "root": (np.square, lambda x: 2 * x),
 }
 """Transforms, undone, and the slope of what undoes them."""

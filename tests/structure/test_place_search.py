@@ -69,6 +69,27 @@ def marks(rng, rows, level):
     return np.round(np.round((level + 30 * (rng.gamma(6, 1, rows) - 6) / 6**0.5) * 1.95583, 2) / 1.95583, 2)
 
 
+def reduced(rng, rows, level):
+    """Whole prices after discounts of 5 to 50 per cent."""
+    price = np.maximum(np.round(level * rng.lognormal(0, 0.4, rows)), 1)
+    return np.round(price * (1 - rng.choice([0, 5, 10, 15, 20, 25, 30, 40, 50], rows) / 100), 2)
+
+
+def taxed(rng, rows, level):
+    """Cents with a tax of 19 per cent."""
+    return np.round(np.round(rng.normal(level, level / 3, rows).clip(1), 2) * 1.19, 2)
+
+
+def sugar(rng, rows, level):
+    """Long blood sugar in tenths of a per cent, in parts of a thousand."""
+    return np.round(10.929 * (np.round(rng.normal(level, 1.2, rows), 1) - 2.15))
+
+
+def power(rng, rows, level):
+    """Whole metric horse powers in kilowatts."""
+    return np.round(0.73549875 * np.round(rng.normal(level, 50, rows)))
+
+
 RULES = {
     "knots in miles per hour": (speeds, 60, 300),
     "body mass index": (body_mass, 27, 80),
@@ -81,6 +102,10 @@ RULES = {
     "log-odds": (odds, 0.3, 2_000),
     "fuel": (consumption, 26, 300),
     "marks in euros": (marks, 100, 10_000),
+    "discounts": (reduced, 150, 200),
+    "taxes": (taxed, 40, 300),
+    "long blood sugar": (sugar, 7.5, 1_000),
+    "horse powers": (power, 180, 500),
 }
 
 

@@ -11,6 +11,10 @@ _OF_A_RULE = (
     "If the values were worked out of other round numbers (another unit or currency, a rate, a tax, a ratio), add "
     "--shape catalogue: whoever knows the rule would learn how far they moved."
 )
+_OF_A_FORMULA = (
+    "If the values were computed by a formula from rounded numbers (a logarithm, an index, a clearance by age, a dew "
+    "point, an annuity), add --shape catalogue: whoever knows the formula would learn how far they moved."
+)
 
 _OF_SHARES = (
     "If these are {what} of a whole, everyone knows that they end at {end:g}, also where few come near: declare both "
@@ -44,8 +48,8 @@ def _column(report: ColumnReport) -> str:
     if report.command:
         lines.append(f"  to plan     {report.command}")
         lines.append(f"              {_FILL_IN}")
-        if "step=" in report.known and "--shape" not in report.command:
-            lines.append(f"              {_OF_A_RULE}")
+        if "--shape" not in report.command:
+            lines.append(f"              {_OF_A_RULE if 'step=' in report.known else _OF_A_FORMULA}")
         if numbers is not None and numbers.minimum >= 0 and "max=" not in report.known:
             for what, end in (("shares", 1.0), ("percentages", 100.0)):
                 if 0.5 * end < numbers.maximum <= end:

@@ -273,6 +273,13 @@ def _assumptions(plan: Plan, shuffled: bool, beside: OtherColumns | None) -> lis
             "rate, a tax, a ratio): rounded again, these reach some steps and not others, and whoever has the rule "
             "learns how far the values moved. Where there is one, a public shape (--shape) hides it."
         )
+    if mode.continuous or (mode.keeps_steps and known.step is None):
+        out = "" if mode.apart or mode.of_columns else " Where there is one, a public shape (--shape) hides it."
+        lines.append(
+            "Nobody knows a formula by which the values were computed from rounded numbers (a logarithm, an index, a "
+            "clearance by age, a dew point, an annuity): the details of the values are kept, only the right position "
+            f"makes those numbers round again, and whoever has the formula learns how far the values moved.{out}"
+        )
     if plan.release_mode.random:
         told = "no other column tells" if shuffled else "neither their order nor another column tells"
         lines.append(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from statveil.tables.blocks import Array
 from statveil.tables.structure.column.atom_search import MOST, continuous_atoms, lattice_atoms
 from statveil.tables.structure.column.digit_search import changing_step, significant_bits, significant_digits
+from statveil.tables.structure.column.function_search import find_function, find_logarithm
 from statveil.tables.structure.column.heap_search import find_heaps
 from statveil.tables.structure.column.lattice_search import Lattice, find_lattice, short_floats, ulp
 from statveil.tables.structure.column.misfit_search import find_excess
@@ -103,7 +104,9 @@ def find_structure(sample: Array, *, bits: int = 53) -> list[Finding]:
     found += _repeats(counts, float("inf") if used > 24 else float((values[-1] - values[0]) / fine.max()))
     found += _coarser() if significant_bits(values) else _part(others, used)
     if used > 24 and not any(one.name == "transform" for one in found):
-        found += _ratios(others) or _transformed(others)
+        found += _ratios(others) or _transformed(others) or _function(find_function(others, 2 * finer))
+    elif used <= 24 and not any(one.name == "transform" for one in found):
+        found += _function(find_logarithm(others, 2 * finer))
     return found
 
 
@@ -183,7 +186,7 @@ def _on_lattice(values: Array, counts: Whole, lattice: Lattice) -> list[Finding]
         *_heaps(lattice.times(period) for period in periods),
         *atom_findings(values[_most_frequent(atoms, counts)]),
         *(_digits(digits) if digits is not None else _coarser() if coarser else _rough() if rough else []),
-        *(_transform(values, np.full(len(values), 0.505 * lattice.step)) if places >= 4 * len(values) else []),
+        *(_rounded_function(values, 0.505 * lattice.step) if places >= 4 * len(values) else []),
         *_repeats(counts, places / pattern),
     ]
 
@@ -265,6 +268,22 @@ def _transform(values: Array, error: Array) -> list[Finding]:
     says = (
         f"many values are {name} of round numbers, and only the right position makes those round again: release the "
         "numbers behind them, with their own step, and transform the released column."
+    )
+    return [Finding(name="transform", values=(), flag="", says=says)]
+
+
+def _rounded_function(values: Array, error: float) -> list[Finding]:
+    off = np.full(len(values), error)
+    return _transform(values, off) or _function(find_logarithm(values, off))
+
+
+def _function(name: str | None) -> list[Finding]:
+    if name is None:
+        return []
+    says = (
+        f"many values are {name} of whole numbers, times a number and plus another one, and only the right position "
+        "makes those whole again: release the numbers behind them, with their own step, and transform the released "
+        "column."
     )
     return [Finding(name="transform", values=(), flag="", says=says)]
 

@@ -49,11 +49,11 @@ _UNITS = (
     # weights and volumes
     *(0.45359237, 28.349523125, 6.35029318, 3.785411784, 4.54609, 29.5735295625, 0.0283168466),
     # energies and pressures
-    *(4.184, 1.05505585, 0.74569987, 6.894757293, 0.133322387, 33.8638867, 1.01325),
+    *(4.184, 1.05505585, 0.74569987, 0.73549875, 6.894757293, 0.133322387, 33.8638867, 1.01325),
     # speeds and temperatures
     *(1.150779448, 0.514444444, 0.868976242, 0.621371192, 0.277777778, 5 / 9, 1.8),
     # blood values
-    *(1 / 18.0182, 18.0182, 0.02586, 88.42, 1 / 88.42),
+    *(1 / 18.0182, 18.0182, 0.02586, 38.67, 0.01129, 88.57, 88.42, 1 / 88.42, 59.48, 17.104, 0.357, 2.496),
     # hundredths of marks, guilders, francs and pounds at their rates of 1999
     *(0.01 / 1.95583, 0.01 / 2.20371, 0.01 / 6.55957, 0.01 / 0.787564),
     # thousands a year, parts of a year, a day and a week
@@ -61,6 +61,18 @@ _UNITS = (
 )
 _PARTS = (1.0, 0.5, 0.1, 10.0)
 """Of a unit, in which was measured."""
+_FROM_ELSEWHERE = (
+    # long blood sugar in parts of a thousand and in per cent
+    *((1.0929, -23.5), (1.093, -23.5), (0.0915, 2.15)),
+    # degrees Celsius and Fahrenheit
+    *((5 / 9, -160 / 9), (5 / 90, -160 / 9), (1.8, 32.0), (0.18, 32.0)),
+)
+"""Units that begin elsewhere: how large, and where."""
+_TAXES = (1.16, 1.17, 1.18, 1.19, 1.21, 1.22, 1.23, 1.24, 1.25, 1.27)
+_DISCOUNTS = (0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55)
+"""What amounts are multiplied by, and rounded again; what is nearer to 1 is looked for by itself (skip_search.py)."""
+_REDUCED = (0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 60, 70)
+"""Discounts in per cent, of which a table has several."""
 
 
 def find_public_rule(lattice: Lattice, counts: Array) -> bool:
@@ -80,7 +92,7 @@ def find_public_rule(lattice: Lattice, counts: Array) -> bool:
     dense[lattice.index - first] = counts
     kinds = [_functions]
     if high - low <= _MOST_PLACES:  # of these there are many, and each takes a pass over all places
-        kinds += [_changes_of_unit, _ratios, _inverses, _logarithms, _body_mass]
+        kinds += [_changes_of_unit, _ratios, _inverses, _logarithms, _body_mass, _other_zeros, _rates, _reductions]
     for kind in kinds:
         rules = list(kind(lattice.step, first, size))
         if kind is _functions:
@@ -147,6 +159,35 @@ def _changes_of_unit(step: float, first: int, size: int) -> Iterator[Array]:
             ways = _counted(numbers * apart, None, 1.0, first, size)
             if _uneven(ways):
                 yield ways
+
+
+def _other_zeros(step: float, first: int, size: int) -> Iterator[Array]:
+    """Whole numbers of a unit that does not begin at 0."""
+    for unit, start in _FROM_ELSEWHERE:
+        if not 1 / _MANY < unit / step < _AROUND:
+            continue
+        ends = (np.array([first, first + size]) * step - start) / unit
+        numbers = np.arange(math.floor(ends[0]), math.ceil(ends[1]) + 1, dtype=np.float64)
+        yield from _places(start + unit * numbers, step, first, size)
+
+
+def _rates(step: float, first: int, size: int) -> Iterator[Array]:
+    """Amounts with a tax, or after a discount, in the steps of the amounts without."""
+    for rate in (*_TAXES, *_DISCOUNTS):
+        numbers = np.arange(math.floor(first / rate), math.ceil((first + size) / rate) + 1, dtype=np.float64)
+        yield from _places(rate * numbers, 1.0, first, size)
+
+
+def _reductions(step: float, first: int, size: int) -> Iterator[Array]:
+    """Whole prices, some of them after a discount of so many per cent, in cents or in steps of five of them."""
+    if not _wide(size) or step > 0.06 or first + size <= 0:
+        return
+    low, high = max(first, 1) * step, (first + size) * step
+    parts = [
+        np.arange(math.floor(low / left), math.ceil(high / left) + 1) * left
+        for left in (1 - less / 100 for less in _REDUCED)
+    ]
+    yield from _places(np.concatenate(parts), step, first, size)
 
 
 def _wide(size: int) -> bool:
