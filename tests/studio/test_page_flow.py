@@ -16,7 +16,7 @@ ROWS = 300
 def payroll(place):
     rng = np.random.default_rng(7)
     wage = rng.lognormal(5.8, 0.4, ROWS).round(6)
-    start = rng.integers(360, 900, ROWS)
+    start = rng.normal(630, 90, ROWS).round().astype(int)  # no sharp ends, which would be proposed as bounds
     frame = pl.DataFrame({"wage": wage, "lwage": np.log(wage), "start": start, "region": ["a", "b", "c"] * (ROWS // 3)})
     frame.write_csv(place / "payroll.csv")
     frame.select("wage", "region").write_parquet(place / "wages.parquet")

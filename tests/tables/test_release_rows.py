@@ -176,11 +176,12 @@ def test_sorted_rows_tell_everything_unless_shuffled(mode, rows, attack, directi
         values = np.sort(column(mode, rows, rng))[::direction]
         return pl.DataFrame({"x": values}), values
 
-    assert hits(mode, make, attack, accept=["order"]) > at_stated_risk(mode)
+    # some of the columns end just below 100 by chance, which looks like a bound
+    assert hits(mode, make, attack, accept=["order", "bounds"]) > at_stated_risk(mode)
     table, _ = make(np.random.default_rng(1))
     with pytest.raises(sv.StructureError, match="--accept order"):
         sv.release(PLANS[mode], table, column="x")
-    assert hits(mode, make, attack, shuffle=True) <= at_stated_risk(mode)
+    assert hits(mode, make, attack, shuffle=True, accept=["bounds"]) <= at_stated_risk(mode)
 
 
 def test_sorted_counts_tell_their_standard_deviation():
