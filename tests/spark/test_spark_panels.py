@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,15 +16,17 @@ import statveil as sv
 from statveil.errors import ColumnError, FileError, StatveilError
 from statveil.tables import panel_units, pieces
 from statveil.tables.blocks import BLOCK
+from statveil.tables.changes import Changes
 from statveil.tables.files import open_table
 from statveil.tables.maps import spread_ranks
+from statveil.tables.maps.affine import Affine, Quiet
 from statveil.tables.panels import drawn_by_group
 from statveil.tables.release_table import release_table
 from statveil.tables.spark import spark_parquet, workers
 from statveil.tables.spark.spark_file import SparkFile, open_spark
 from statveil.tables.verify_table import table_checks
 from tests.plans import BY_MODE
-from tests.spark.test_looking import ROWS
+from tests.spark.test_looking import CUTS, ROWS
 from tests.spark.test_spark_frames import answer, in_parts, nothing_passes_the_driver, place  # noqa: F401  (fixtures)
 from tests.spark.test_spark_frames import check_same as check_same_frames
 from tests.spark.test_spark_frames import left as left_in
@@ -179,7 +182,7 @@ known = "min=0"
 """
 
 
-@pytest.mark.parametrize("more", ["", WAGE])
+@pytest.mark.parametrize("more", ["", WAGE], ids=["alone", "with another"])
 def test_several_such_columns_of_a_specification(spark, tmp_path, asked, monkeypatch, more):  # noqa: F811
     nothing_is_kept_on_the_driver(monkeypatch, spark)
     if not more:  # beside a column that is not drawn by groups, those that hold one value for each are read here
@@ -253,6 +256,22 @@ def test_labels_that_tell_in_the_rows_of_groups_are_refused_in_the_same_words(tm
     source = stored(tmp_path, table, "folder")
     wanted, found = with_one_machine_first(monkeypatch, planned("category"), source)
     assert "'told'" in wanted
+    assert found == wanted
+
+
+def test_files_that_tell_are_refused_in_the_same_words(tmp_path, asked, monkeypatch):  # noqa: F811
+    """Where the first row of a group lies, though all of these are in other files by then."""
+    table = panel("unit", 2, ordered=True).select("person", x=pl.lit(0))
+    x, rng = np.random.default_rng(8).poisson(7, ROWS // 2 + 1), np.random.default_rng(8)
+    x.sort()
+    for start, stop in pairwise(CUTS):
+        rng.shuffle(x[start // 2 : stop // 2])
+    table = table.with_columns(x=pl.Series(np.repeat(x, 2)[:ROWS]), person=pl.int_range(pl.len()) // 2)
+    accept = 'accept = ["few-rows", "order"]'
+    text = f'others = "keep"\n[columns.x]\n{SAYS["unit"]}\nmax_risk = 0.3\n{accept}\ngroup = "person"\n'
+    plan = sv.plan_specification(sv.Specification.from_toml(text))
+    wanted, found = with_one_machine_first(monkeypatch, plan, stored(tmp_path, table, "folder"))
+    assert "the files of the folder" in wanted
     assert found == wanted
 
 
@@ -354,3 +373,24 @@ def test_work_that_is_done_twice_gives_the_same(tmp_path, asked, monkeypatch):  
     monkeypatch.setattr(spark_parquet, "do_item", twice)
     source = stored(tmp_path, panel("rank", 2), "many groups")
     check_same(with_one_machine_first(monkeypatch, planned("rank"), source))
+
+
+def test_other_values_under_the_same_footer_are_refused(tmp_path, asked):  # noqa: F811
+    """As where a machine sees another copy: sizes, times and footers are those of the file that was read."""
+    source, rows = tmp_path / "in.parquet", 2 * BLOCK
+    x = np.repeat(np.random.default_rng(2).normal(103, 9, rows // 2), 2)
+    table = pl.DataFrame({"x": x, "person": np.arange(rows) // 2})
+    table.write_parquet(source, compression="uncompressed", statistics=False)
+    there = open_spark(source)
+    (tmp_path / "work").mkdir()
+    there.work_in(tmp_path / "work")
+    units = there.units_there("x", None, "person", None)
+    assert (units.rows, units.groups) == (rows, rows // 2)
+    changes = Changes.one("x", Affine(pivot=0.0, factor=1.0, target=1.5, quiet=Quiet(bits=49, grain=2.0**-30)))
+    there.write(tmp_path / "fine", changes)
+    content = bytearray(source.read_bytes())
+    at = content.index(x[BLOCK].tobytes())
+    content[at : at + 8] = np.float64(100.0).tobytes()
+    source.write_bytes(content)
+    with pytest.raises(ColumnError, match="gives other rows"):
+        there.write(tmp_path / "out", changes)
