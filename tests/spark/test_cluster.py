@@ -74,9 +74,11 @@ import statveil as sv
 from statveil.tables import looking_later
 from statveil.tables.blocks import BLOCK
 from statveil.tables.release_file import release_file
+from statveil.tables.release_table import release_table
 from statveil.tables.spark import spans, spark_parquet, workers
 from statveil.tables.spark.spark_file import open_spark
 from tests.plans import BY_MODE, column_for
+from tests.spark.test_spark_panels import panel, planned
 
 folder, rng = Path(tempfile.mkdtemp()), np.random.default_rng(3)
 (folder / "log").mkdir()
@@ -123,6 +125,14 @@ for mode in ("rank", "category"):  # what is ranked and counted by processes of 
     there = len(frame.inputFiles()) > 1 and all("/released/" in file for file in frame.inputFiles())
     same = written.equals(one), pl.from_arrow(frame.toArrow()).equals(one)
     print(mode, *same, there, done[0].record == done[1].record)
+panel("unit", 2).write_parquet(folder / "drawn-groups.parquet", row_group_size=10_000)
+done = [
+    release_table(planned("unit"), folder / "drawn-groups.parquet", folder / name, seed=7, **opened)
+    for name, opened in (("drawn-groups-one.parquet", {}), ("drawn-groups", {"opened": open_spark}))
+]
+written = pl.concat([pl.read_parquet(one) for one in sorted((folder / "drawn-groups").iterdir())])
+same = written.equals(pl.read_parquet(folder / "drawn-groups-one.parquet"))
+print("groups", same, done[0].record == done[1].record)
 for one in [*folder.glob("drawn*")]:
     shutil.rmtree(one) if one.is_dir() else one.unlink()
 Path(mark).touch()
@@ -166,5 +176,5 @@ def test_a_cluster_releases_the_same_rows_though_an_executor_is_lost():
 @pytest.mark.slow
 def test_files_are_written_whole_though_an_executor_is_lost_and_nothing_private_is_logged():
     said, why = run(FILES)
-    drawn = ["rank True True True True", "category True True True True"]
+    drawn = ["rank True True True True", "category True True True True", "groups True True"]
     assert said == [*drawn, "True True", "['in.parquet', 'out', 'out.card.json']", "True True False"], why

@@ -68,6 +68,14 @@ def test_rows_of_one_group_stay_equal_and_the_statistic_is_the_plans(mode, tmp_p
     assert pl.read_csv(tmp_path / "out.csv").group_by("person").agg(pl.col("x").n_unique())["x"].max() == 1
 
 
+def test_names_that_the_engine_takes_for_patterns_are_names():
+    plan, table = planned("unit"), panel("unit")
+    text = f'others = "keep"\n[columns.x]\n{SAID["unit"]}\nmax_risk = 0.3\naccept = ["few-rows"]\ngroup = "^p.*$"\n'
+    odd = sv.plan_specification(sv.Specification.from_toml(text))
+    found = sv.release(odd, table.rename({"person": "^p.*$", "month": "^.*$"}), seed=1)
+    assert found["x"].equals(sv.release(plan, table, seed=1)["x"])
+
+
 def test_verify_sees_a_row_that_left_its_group():
     plan, table = planned("jitter"), panel("jitter")
     done = sv.release(plan, table, details=True)

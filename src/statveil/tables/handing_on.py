@@ -14,6 +14,7 @@ from statveil.tables.source import Progress, Rows, Source
 if TYPE_CHECKING:  # both look at tables
     from statveil.tables.groups import GroupRows, LabelColumn
     from statveil.tables.looking import BesideColumn, Look, ShownBeside
+    from statveil.tables.panel_units import Units
     from statveil.tables.structure.others.facets import Parted
     from statveil.tables.structure.others.telling import Copies
 
@@ -65,6 +66,9 @@ class HandsOn(Source):
 
     def groups_there(self, column: LabelColumn, seen: dict[str, None]) -> GroupRows | None:
         return self._rows.groups_there(column, seen)
+
+    def units_there(self, column: Any, labels: Labels, group: Any, others: Collection[Any] | None) -> Units | None:
+        return self._rows.units_there(column, labels, group, others)
 
     def hash_there(self, column: Any) -> str | None:
         return self._rows.hash_there(column)

@@ -27,7 +27,7 @@ from statveil.tables.structure.column.findings import Finding
 from statveil.tables.structure.others.telling import MOST_COLUMNS, Copies
 from statveil.tables.verification import refuse_undeclared
 
-__all__ = ["SHORT", "Later", "Own", "Watching", "first_of_all", "is_long", "looks_later"]
+__all__ = ["SHORT", "Later", "Own", "Watching", "first_of_all", "has_many_rows", "is_long", "looks_later"]
 
 SHORT = 2**22
 """Rows up to which everything is looked at before the table is written."""
@@ -112,4 +112,9 @@ def looks_later(table: Source) -> bool:
 def is_long(table: Source) -> bool:
     """Whether a table has so many rows that it is worth to have them looked at elsewhere."""
     # too many columns are refused at once
-    return (table.rows or 0) > SHORT and len(table.names) <= MOST_COLUMNS
+    return has_many_rows(table) and len(table.names) <= MOST_COLUMNS
+
+
+def has_many_rows(table: Source) -> bool:
+    """Whether a table has so many rows that what grows with them should not be held in one place."""
+    return (table.rows or 0) > SHORT

@@ -7,9 +7,8 @@ exchangeable in place of rows. All rows of a group then show what its one row sh
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,15 +16,21 @@ from numpy.typing import NDArray
 
 from statveil.errors import ColumnError
 from statveil.made_plan import Plan
-from statveil.tables.blocks import BLOCK, Array, blocks_of
+from statveil.tables.blocks import Array
 from statveil.tables.changes import Labels
-from statveil.tables.maps.column_map import ColumnMap
-from statveil.tables.preparing import Prepared, prepare
-from statveil.tables.series import ColumnType
 from statveil.tables.source import Source
-from statveil.tables.structure.rows.group_search import Beside
 
-__all__ = ["Panel", "check_secrets", "drawn_by_group", "panel_of", "prepare_panel", "read_panel"]
+__all__ = [
+    "Panel",
+    "check_secrets",
+    "different_sizes",
+    "different_values",
+    "drawn_by_group",
+    "empty_cells",
+    "marks_of",
+    "panel_of",
+    "read_panel",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,15 +78,44 @@ def check_secrets(plan: Plan, column: str, group: str) -> None:
             )
 
 
+def marks_of(keys: pl.Series) -> NDArray[np.uint64]:
+    """A number for each row, which two rows share where they are in one group."""
+    return keys.hash(seed=11).to_numpy()
+
+
+def empty_cells(column: str, group: str) -> ColumnError:
+    """A refusal of rows of which nobody says in which group they are."""
+    return ColumnError(
+        f"column {column!r} is drawn by groups of {group!r}, which has empty cells; fill them in, or leave such rows "
+        "out."
+    )
+
+
+def different_values(column: str, group: str) -> ColumnError:
+    """A refusal of groups that hold more than one value."""
+    return ColumnError(
+        f"column {column!r} is drawn by groups of {group!r}, but rows of one group hold different values: what was "
+        "drawn for one would tell of the others. Name a column whose groups hold one value, or a mode that moves "
+        "all rows alike."
+    )
+
+
+def different_sizes(column: str, group: str) -> ColumnError:
+    """A refusal of groups that have not as many rows."""
+    return ColumnError(
+        f"column {column!r} is drawn by groups of {group!r}, which have different numbers of rows: drawn once for "
+        f"each, the rows would not have the statistic that the plan releases. Release a table of one row for each "
+        f"{group!r}, or plan a mode that moves all rows alike."
+    )
+
+
 def panel_of(values: Array, keys: pl.Series, *, column: str, group: str) -> Panel:
     """The groups of a column that is in memory; refuses those that cannot be drawn as one."""
     known = np.flatnonzero(np.isfinite(values))
+    keys = keys.alias("")  # the engine takes a name such as ``^a.*$`` for a pattern
     if keys.gather(known).null_count():
-        raise ColumnError(
-            f"column {column!r} is drawn by groups of {group!r}, which has empty cells; fill them in, or leave such "
-            "rows out."
-        )
-    marks = keys.hash(seed=11).to_numpy()[known]
+        raise empty_cells(column, group)
+    marks = marks_of(keys)[known]
     _, begins, inverse, sizes = np.unique(marks, return_index=True, return_inverse=True, return_counts=True)
     order = np.argsort(begins, kind="stable")
     place = np.empty(len(order), dtype=np.int64)
@@ -91,17 +125,9 @@ def panel_of(values: Array, keys: pl.Series, *, column: str, group: str) -> Pane
     first = known[begins[order]]
     held = values[first] if len(first) else np.zeros(0)
     if not np.array_equal(held[codes[known]], values[known]):
-        raise ColumnError(
-            f"column {column!r} is drawn by groups of {group!r}, but rows of one group hold different values: what was "
-            "drawn for one would tell of the others. Name a column whose groups hold one value, or a mode that moves "
-            "all rows alike."
-        )
+        raise different_values(column, group)
     if len(sizes) and sizes.min() != sizes.max():
-        raise ColumnError(
-            f"column {column!r} is drawn by groups of {group!r}, which have different numbers of rows: drawn once for "
-            f"each, the rows would not have the statistic that the plan releases. Release a table of one row for each "
-            f"{group!r}, or plan a mode that moves all rows alike."
-        )
+        raise different_sizes(column, group)
     return Panel(codes=codes, first=first, values=held)
 
 
@@ -115,79 +141,3 @@ def read_panel(table: Source, name: Any, labels: Labels, group: Any) -> Panel:
     if not values:
         return Panel(codes=np.zeros(0, dtype=np.int64), first=np.zeros(0, dtype=np.int64), values=np.zeros(0))
     return panel_of(np.concatenate(values), pl.concat(keys), column=str(name), group=str(group))
-
-
-class PanelMap(ColumnMap):
-    """Every row becomes what its group became."""
-
-    def __init__(self, groups: Panel, inner: ColumnMap) -> None:
-        self._groups, self._inner = groups, inner
-        parts = [inner.block(block, index) for index, block in enumerate(blocks_of(groups.values)())]
-        self._released = np.concatenate(parts) if parts else np.zeros(0)
-
-    def block(self, values: Array, index: int) -> Array:
-        codes = self._groups.codes[index * BLOCK : index * BLOCK + len(values)]
-        return np.where(codes >= 0, self._released[codes], values) if len(self._released) else values
-
-    def coefficients(self) -> dict[str, Any]:
-        return {**self._inner.coefficients(), "groups": len(self._groups.first)}
-
-
-class WholePanelMap(PanelMap):
-    """The same for a map that keeps whole numbers whole."""
-
-    whole: ClassVar[bool] = True
-
-
-def prepare_panel(
-    plan: Plan,
-    table: Source,
-    name: Any,
-    *,
-    column: str,
-    group: Any,
-    labels: Labels,
-    type: ColumnType,
-    gone: Collection[str],
-    accept: Collection[str],
-    round_digits: int | None,
-    seed: int | None,
-    secret_seed: int,
-    shuffled: bool,
-) -> Prepared:
-    """Measure, verify and map a table of one row for each group, and give every row what its group gets."""
-    check_secrets(plan, column, str(group))
-    groups = read_panel(table, name, labels, group)
-
-    def beside(labels: Labels) -> Beside:
-        # what is kept beside the first row of each group; that they are groups is no news to anyone
-        return _first_rows(table.beside({name: labels}), name, groups, gone={*gone, str(group)})
-
-    prepared = prepare(
-        plan,
-        lambda labels: blocks_of(groups.values)(),
-        column=column,
-        type=type,
-        accept=accept,
-        round_digits=round_digits,
-        seed=seed,
-        secret_seed=secret_seed,
-        beside=beside,
-        shuffled=shuffled,
-    )
-    made = WholePanelMap if prepared.column_map.whole else PanelMap
-    facts = {**prepared.facts, "groups": {"column": str(group), "number": len(groups.first)}}
-    return replace(prepared, column_map=made(groups, prepared.column_map), rows=groups.rows, facts=facts)
-
-
-def _first_rows(
-    rows: Iterator[tuple[Mapping[Any, Array], Mapping[str, pl.Series]]], name: Any, groups: Panel, *, gone: set[str]
-) -> Beside:
-    start = 0
-    for own, others in rows:
-        size = len(own[name])
-        low, high = np.searchsorted(groups.first, [start, start + size])
-        chosen = groups.first[low:high] - start
-        start += size
-        if len(chosen):
-            yield own[name][chosen], {key: one.gather(chosen) for key, one in others.items() if key not in gone}

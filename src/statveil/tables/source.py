@@ -17,6 +17,7 @@ from statveil.tables.series import ColumnType
 if TYPE_CHECKING:  # both look at tables
     from statveil.tables.groups import GroupRows, LabelColumn
     from statveil.tables.looking import BesideColumn, Look, ShownBeside
+    from statveil.tables.panel_units import Units
     from statveil.tables.structure.others.facets import Parted
     from statveil.tables.structure.others.telling import Copies
 
@@ -137,6 +138,13 @@ class Source(ABC):
         """The rows of two groups where they lie, so that no label is kept here; ``None`` where they are read here.
 
         ``seen`` takes in labels, as :meth:`LabelColumn.masks` gives them.
+        """
+        return None
+
+    def units_there(self, column: Any, labels: Labels, group: Any, others: Collection[Any] | None) -> Units | None:
+        """A table of one row for each group of a column, made where the rows lie; ``None`` where they are read here.
+
+        ``others`` are the columns beside it; ``None`` where nobody looks at any, not even at the file of a row.
         """
         return None
 

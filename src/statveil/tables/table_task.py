@@ -26,7 +26,8 @@ from statveil.tables.linking import (
     rest_of,
 )
 from statveil.tables.looking import Look as ColumnLook
-from statveil.tables.panels import check_secrets, drawn_by_group, prepare_panel
+from statveil.tables.panel_units import prepare_panel
+from statveil.tables.panels import check_secrets, drawn_by_group
 from statveil.tables.preparing import Elsewhere, Prepared, Read, ReadBeside, column_labels, new_seed, prepare
 from statveil.tables.record import Lent, hash_column, table_lent_by, table_record
 from statveil.tables.series import ColumnType

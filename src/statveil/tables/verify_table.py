@@ -15,14 +15,14 @@ import polars as pl
 from statveil.errors import StatveilError
 from statveil.made_plan import Plan
 from statveil.specification.planned import TablePlan
-from statveil.tables.blocks import Array, blocks_of
 from statveil.tables.card import as_worded
 from statveil.tables.changes import Derived, Labels
 from statveil.tables.deriving import derived_columns, plain_kind
 from statveil.tables.files.csv_numbers import typed_fields
 from statveil.tables.groups import read_groups
 from statveil.tables.looking import Look
-from statveil.tables.panels import drawn_by_group, read_panel
+from statveil.tables.panel_units import units_of
+from statveil.tables.panels import drawn_by_group
 from statveil.tables.preparing import column_labels
 from statveil.tables.series import ColumnType
 from statveil.tables.sharing import Along, Reader, Shared
@@ -93,10 +93,10 @@ def _by_group(
 ) -> Iterator[Check]:
     """A column that was drawn by groups, as a table of one row for each."""
     try:
-        panel = read_panel(table, name, labels, group)
-        if card.get("rows") == panel.rows:
-            card = {**card, "rows": len(panel.first)}
-        found = list(content_checks(_Units(name, panel.values, type), plan, card))
+        with units_of(table, name, labels, group, type=type, gone=None) as units:
+            if card.get("rows") == units.rows:
+                card = {**card, "rows": units.groups}
+            found = list(content_checks(units.table, plan, card))
     except StatveilError as error:
         found = [Check(name="groups", ok=False, says=str(error))]
     yield from (Check(name=one.name, ok=one.ok, says=f"Column {str(name)!r}: {one.says}") for one in found)
@@ -237,35 +237,6 @@ class _View(Source):
         self, columns: Mapping[Any, Labels], *, progress: Progress | None = None
     ) -> Iterator[tuple[Rows, Mapping[str, pl.Series]]]:
         return self._table.beside(columns, progress=progress)
-
-
-class _Units(Source):
-    """One column in memory, of which everything is known."""
-
-    def __init__(self, name: Any, values: Array, type: ColumnType) -> None:
-        self._values, self._type = values, type
-        self.names, self.rows, self.notes = [name], len(values), []
-
-    def __str__(self) -> str:
-        return "the table"
-
-    def type_of(self, column: Any) -> ColumnType:
-        return self._type
-
-    def column(self, name: Any) -> pl.Series:
-        return pl.Series(str(name), self._values)
-
-    def numeric_columns(self) -> list[Any]:
-        return self.names if self._type.numeric else []
-
-    def together(self, columns: Mapping[Any, Labels], *, progress: Progress | None = None) -> Iterator[Rows]:
-        (name,) = columns
-        return ({name: block} for block in blocks_of(self._values)())
-
-    def beside(
-        self, columns: Mapping[Any, Labels], *, progress: Progress | None = None
-    ) -> Iterator[tuple[Rows, Mapping[str, pl.Series]]]:
-        return ((rows, {}) for rows in self.together(columns, progress=progress))
 
 
 def table_card_check(card: dict[str, Any], plan: TablePlan) -> Check:

@@ -6,8 +6,7 @@
    stretches.
 4. Each stretch is put together from the files of all runs, in the order of its rows.
 
-The files lie in the folder that all places see. Each is written once, under a name that no other attempt has, so that
-work may be done twice; and every one begins with where its pieces end, so that whoever needs one reads that one alone.
+The files lie in the folder that all places see, cut into pieces (:mod:`statveil.tables.pieces`).
 """
 
 from __future__ import annotations
@@ -25,9 +24,10 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from statveil.errors import ColumnError, FileError
+from statveil.errors import ColumnError
 from statveil.tables.blocks import BLOCK, Array, Part, Spread
 from statveil.tables.maps.rank_order import RECORD, Cuts, Keys, ordered, random_keys
+from statveil.tables.pieces import check_room, piece_sizes, read_piece, write_pieces
 
 __all__ = ["FiledRows", "Released", "changed", "ranked_there", "run_size"]
 
@@ -40,7 +40,6 @@ _RUN = 2**21  # rows of a run and of a stretch, at least
 _PIECE = 2**11  # rows that a run and a stretch of a very long column share, about: what is read at a time
 _COUNTING = 64  # tasks that add up how long the runs are
 _PEAK = RECORD.itemsize + 4 + 8  # bytes a row: records, numbers of runs, and the values of the ranks beside them
-_MARK = np.dtype(np.int64)
 
 
 def run_size(rows: int) -> int:
@@ -87,11 +86,7 @@ class FiledRows:
 def ranked_there(blocks: Spread, *, rows: int, cuts: Cuts, seed: int, released: Released) -> FiledRows:
     """The released value of every finite row, in the order of the rows."""
     places = blocks.places
-    if shutil.disk_usage(places.folder).free < rows * _PEAK:
-        raise FileError(
-            f"the disk of the output has less than the {rows * _PEAK / 1e9:.1f} GB free that ranking a long column "
-            "needs. Free some space, or write to a larger disk."
-        )
+    check_room(places.folder, rows * _PEAK, "ranking a long column")
     own = places.folder / f"ranks-{uuid4().hex}"
     folders = {name: own / name for name in ("records", "runs", "sorted", "rows")}
     own.mkdir(mode=0o700)
@@ -182,7 +177,7 @@ def _cut_stretch(work: _Work, values: Array, keys: Keys, runs: Runs) -> _Stretch
             records["value"], records["key"] = values[rows], keys[rows]
             yield records
 
-    _write(work.folders["records"] / name, sizes, pieces())
+    write_pieces(work.folders["records"] / name, sizes, pieces())
     runs.tofile(work.folders["runs"] / name)
     return _Stretch(records=name, runs=name, rows=len(values))
 
@@ -191,15 +186,14 @@ def _lengths(folder: Path, names: Sequence[str], runs: Numbers) -> Numbers:
     """How many rows all files hold of each of some runs that follow each other."""
     total = np.zeros(len(runs), dtype=np.int64)
     for name in names:
-        ends = np.fromfile(folder / name, dtype=np.int64, count=len(runs) + 1, offset=_MARK.itemsize * int(runs[0]))
-        total += ends[1:] - ends[:-1]
+        total += piece_sizes(folder / name, int(runs[0]), len(runs))
     return total
 
 
 def _ranked_run(work: _Work, names: Sequence[str], released: Released, item: tuple[int, int, int]) -> str:
     """Sort one run, and write the values of its ranks by stretches, each in the order of its rows."""
     run, below, size = item
-    pieces = [_read(work.folders["records"] / name, run, of=work.cuts.runs, dtype=RECORD) for name in names]
+    pieces = [read_piece(work.folders["records"] / name, run, of=work.cuts.runs, dtype=RECORD) for name in names]
     sizes, records = [len(one) for one in pieces], np.concatenate(pieces)
     del pieces
     if len(records) != size:
@@ -209,7 +203,7 @@ def _ranked_run(work: _Work, names: Sequence[str], released: Released, item: tup
     values = np.empty(size)
     values[order] = released(below, size)
     name = uuid4().hex
-    _write(work.folders["sorted"] / name, np.array(sizes), iter([values]))
+    write_pieces(work.folders["sorted"] / name, np.array(sizes), iter([values]))
     return name
 
 
@@ -218,7 +212,7 @@ def _put_back(work: _Work, names: Sequence[str], of: int, item: tuple[int, _Stre
     place, stretch = item
     runs = np.fromfile(work.folders["runs"] / stretch.runs, dtype=work.number)
     # run by run, and in each the next value goes to the next row
-    values = [_read(work.folders["sorted"] / name, place, of=of, dtype=np.dtype(np.float64)) for name in names]
+    values = [read_piece(work.folders["sorted"] / name, place, of=of, dtype=np.dtype(np.float64)) for name in names]
     if len(runs) != stretch.rows or [len(one) for one in values] != np.bincount(runs, minlength=len(names)).tolist():
         raise changed()
     result = np.empty(stretch.rows)
@@ -226,20 +220,3 @@ def _put_back(work: _Work, names: Sequence[str], of: int, item: tuple[int, _Stre
     name = uuid4().hex
     result.tofile(work.folders["rows"] / name)
     return name
-
-
-def _write(path: Path, sizes: Numbers, parts: Iterator[NDArray[Any]]) -> None:
-    """Pieces of these sizes in one file that begins with where they end."""
-    with path.open("xb") as file:
-        file.write(np.cumsum([0, *sizes.tolist()], dtype=_MARK).data)
-        for part in parts:
-            file.write(part.data)
-
-
-def _read(path: Path, place: int, *, of: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """One piece of a file that has so many."""
-    with path.open("rb") as file:
-        file.seek(_MARK.itemsize * place)
-        start, stop = np.fromfile(file, dtype=_MARK, count=2).tolist()
-        file.seek(_MARK.itemsize * (of + 1) + dtype.itemsize * start)
-        return np.fromfile(file, dtype=dtype, count=stop - start)

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 from uuid import uuid4
@@ -18,20 +19,23 @@ import polars as pl
 from numpy.typing import NDArray
 
 from statveil.errors import TableError
-from statveil.tables.blocks import BLOCK, Part
+from statveil.tables.blocks import BLOCK, Blocks, Part, Spread
 from statveil.tables.changes import Changes, Labels
 from statveil.tables.files.columnar import ColumnarParts
 from statveil.tables.files.table_file import Watch, WatchedFile
 from statveil.tables.groups import GroupRows, LabelColumn
 from statveil.tables.hashing import hash_file
 from statveil.tables.looking import BesideColumn, Look, ShownBeside
-from statveil.tables.looking_later import Watching, looks_later
+from statveil.tables.looking_later import Watching, has_many_rows, looks_later
+from statveil.tables.maps.spread_ranks import run_size
 from statveil.tables.series import ColumnType
 from statveil.tables.source import Progress, Rows
 from statveil.tables.spark.asides import LooksBeside, each_search, take_told
-from statveil.tables.spark.footers import Footer
+from statveil.tables.spark.footers import Footer, read_footer
 from statveil.tables.spark.hidden import Hidden
 from statveil.tables.spark.labels import GroupsThere, labels_in_span
+from statveil.tables.spark.panel_groups import Finding
+from statveil.tables.spark.panel_units import UnitsThere
 from statveil.tables.spark.spans import ParquetSpan, Span, cut_spans, first_rows, whole_files
 from statveil.tables.spark.workers import (
     Aside,
@@ -120,6 +124,8 @@ class SparkParquet(WatchedFile):
         self._cores = session.sparkContext.defaultParallelism
         self._spans = cut_spans(footers, self._cores)
         self._seen: dict[str, _Column] = {}
+        self._sums: dict[str, NDArray[np.uint32]] = {}
+        """A checksum of each block of columns that are drawn by groups."""
         self._folder: Path | None = None
 
     def __str__(self) -> str:
@@ -202,6 +208,38 @@ class SparkParquet(WatchedFile):
         told = self._ask(labels_in_span, column, self._long_spans())
         seen.update(dict.fromkeys(label for part in told for label in part.labels))
         return GroupsThere(whole_files(self._footers), column, told)
+
+    def units_there(self, column: str, labels: Labels, group: str, others: Collection[str] | None) -> UnitsThere | None:
+        if self._folder is None or not has_many_rows(self):
+            return None
+        rows, folder = self.rows or 0, self.folder() / f"groups-{uuid4().hex}"
+        work = Finding(
+            name=column,
+            labels=labels,
+            group=group,
+            folder=folder,
+            runs=-(-rows // run_size(rows)),
+            size=run_size(rows),
+            files=whole_files(self._footers),
+            others=None if others is None else list(others),
+            ends=self._ends,
+        )
+
+        def opened(files: Sequence[Path]) -> tuple[SparkParquet, Blocks]:
+            footers = [read_footer(file) for file in files]
+            local = ParquetSpan(first_rows(footers, sum(footer.rows for footer in footers)))
+            table = SparkParquet(local, footers, self._session, self._shuffled, called=self._called, apart=False)
+            table.work_in(folder)
+            return table, table._lying_there(Hidden.of(column, labels))
+
+        units = UnitsThere(work, self._long_spans(), rows=rows, each=self.each, opened=opened)
+        self._sums[column] = units.sums
+        return units
+
+    def _lying_there(self, hidden: Hidden) -> Blocks:
+        """The blocks of a column, with where they lie if it is long."""
+        read = partial(self.blocks, hidden.names[0], labels=hidden.labels)
+        return Spread(read, _WorkerPlaces(self, hidden)) if looks_later(self) else read
 
     def look_beside(
         self, columns: Mapping[str, Labels], asked: Sequence[BesideColumn], others: ShownBeside | None = None
@@ -323,7 +361,8 @@ class SparkParquet(WatchedFile):
             progress(self.rows or 0)
 
     def _tasks(self, changes: Changes) -> list[ToWrite]:
-        known = {name: self._seen[name].sums for name in changes.replaced if name in self._seen}
+        sums = {**self._sums, **{name: one.sums for name, one in self._seen.items()}}
+        known = {name: sums[name] for name in changes.replaced if name in sums}
         tasks = []
         for span in self._spans:
             first, last = span.first // BLOCK, -(-(span.first + span.rows) // BLOCK)
