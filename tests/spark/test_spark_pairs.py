@@ -128,7 +128,8 @@ def test_samples_that_were_thinned_too_much_are_taken_again(tmp_path, asked, mon
     few = 2**13
     monkeypatch.setattr(sampler, "KEEP", few)
     monkeypatch.setattr(sampler.Sampler.__init__, "__defaults__", (few,))
-    wider = table(share=0.6).with_columns(pl.col("cost", "revenue") * 1.7)  # few rows that end near 100 look like a bound
+    # as they are, few of these rows end near 100, which looks like a bound
+    wider = table(share=0.6).with_columns(pl.col("cost", "revenue") * 1.7)
     check_same(answers(RATIO, stored(tmp_path, wider, "one group")))
     assert [do for do, _ in asked][:3] == ["look_at_span", "look_at_span", "shapes_in_span"]
 
