@@ -17,7 +17,7 @@ ROWS = 100_000
 def tables():
     rng = np.random.default_rng(4)
     numbers = pl.DataFrame({"x": rng.normal(150, 20, ROWS), "y": rng.normal(size=ROWS)})
-    words = [f"GET /shop/products/list?page={page} HTTP/1.1 200 text/html" for page in rng.integers(0, 3_000, ROWS)]
+    words = [f"GET /shop/products/list?visit={visit:08} HTTP/1.1 200 text/html" for visit in rng.permutation(ROWS)]
     return {"numbers": numbers, "log": numbers.with_columns(line=pl.Series(words))}
 
 
