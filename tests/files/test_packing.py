@@ -17,7 +17,11 @@ ROWS = 100_000
 def tables():
     rng = np.random.default_rng(4)
     numbers = pl.DataFrame({"x": rng.normal(150, 20, ROWS), "y": rng.normal(size=ROWS)})
-    words = [f"GET /shop/products/list?visit={visit:08} HTTP/1.1 200 text/html" for visit in rng.permutation(ROWS)]
+    words = [
+        f"12:{visit % 60:02}:{visit % 59:02} INFO worker-{visit % 7} request {visit:08x} done in {visit % 977} ms, "
+        f"{visit % 13} retries, cache {'hit' if visit % 3 else 'miss'}"
+        for visit in rng.permutation(ROWS).tolist()
+    ]
     return {"numbers": numbers, "log": numbers.with_columns(line=pl.Series(words))}
 
 
