@@ -17,7 +17,15 @@ from tests.missing import missing
 _SOCKET = "Exception ignored in. <socket"
 
 
-_MANY = ("in_the_same_words", "leaves_nothing", "of_any_type", "of_any_kind", "past_the_driver", "where_they_lie", "spark_alone_writes")
+_MANY = (
+    "in_the_same_words",
+    "leaves_nothing",
+    "of_any_type",
+    "of_any_kind",
+    "past_the_driver",
+    "where_they_lie",
+    "spark_alone_writes",
+)
 """Parts of names of tests that take seconds for each of many cases: two of each are run by `make test`."""
 _USUAL = 2
 
