@@ -85,9 +85,9 @@ def environment(place: Path, python: Path) -> Path:
 
 
 def install(python: Path, *asked: str) -> None:
-    """Install with pip, from wheels alone: nobody should need a compiler."""
+    """Install with pip, from wheels alone, as nobody should need a compiler; pyspark is Python alone and has none."""
     quick = ("--quiet", "--disable-pip-version-check", "--no-compile")  # Python compiles what it imports
-    run(python, "-m", "pip", "install", *quick, "--only-binary", ":all:", *asked)
+    run(python, "-m", "pip", "install", *quick, "--only-binary", ":all:", "--no-binary", "pyspark", *asked)
 
 
 def build(python: Path) -> Path:
