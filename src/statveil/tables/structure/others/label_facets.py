@@ -33,6 +33,7 @@ Flags = NDArray[np.bool_]
 _ROWS = 1024  # that are looked at, about as many of each label
 _COLUMNS = 256
 _FEWEST_LABELLED = 12  # rows of a label, and of all others: below it nothing is told
+_OF_RARER = 0.12  # errors, as a share of the rows of the label, or of all others
 _TOGETHER = 12  # columns of which every two are looked at together
 _KINDS = 12  # values of a label that is looked at together with another one
 _OF_EACH = 3  # such labels of a column
@@ -124,9 +125,11 @@ def _tells(rows: _Rows, codes: NDArray[np.uint8], tried: float) -> int | None:
         labelled = round(float(rows.weights[flag].sum()))
         surest: list[int] = np.argsort(wrong, kind="stable")[:_OPEN].tolist()
         for line in surest:
-            if few_errors(round(float(missed[line])), every, labelled) and sure(
-                int(wrong[line]), size, flagged, tried + float(sets[line])
-            ):
+            much = round(float(missed[line]))
+            # of so many labels in a column one tells most of a rare label now and then: that is not nearly all of it
+            if much > 1 + _OF_RARER * min(labelled, every - labelled):
+                continue
+            if few_errors(much, every, labelled) and sure(int(wrong[line]), size, flagged, tried + float(sets[line])):
                 return line
     return None
 
