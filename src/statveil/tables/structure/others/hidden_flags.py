@@ -71,11 +71,15 @@ def _looked_at(rows: int) -> Codes:
 class Inside:
     """One column in the rows that are looked at, and the labels inside it, found when they are asked for first."""
 
-    def __init__(self, column: pl.Series | None, numbers: Sequence[Array], keys: NDArray[np.uint64]) -> None:
+    def __init__(
+        self, column: pl.Series | None, numbers: Sequence[Array], keys: NDArray[np.uint64], *, numbering: bool = False
+    ) -> None:
         """``numbers`` are all that a row holds, the first the column's own; ``keys`` are the same for equal values.
 
-        Of a column of lists, records, bytes or objects there is none, as nobody can look into it.
+        Of a column of lists, records, bytes or objects there is none, as nobody can look into it. With ``numbering``
+        also a column that only numbers the rows is read: its digits know no more of a size, but of a label they may.
         """
+        self._numbering = numbering
         self._every, self._keys = numbers[0], keys
         self._rows = _looked_at(len(keys))
         self._column = None if column is None else column.gather(self._rows)
@@ -85,6 +89,11 @@ class Inside:
         """Without what was worked out meanwhile, by whichever thread."""
         worked_out = ("source", "marks")
         return {name: value for name, value in dict(self.__dict__).items() if name not in worked_out}
+
+    @property
+    def rows(self) -> Codes:
+        """Which rows are looked at, in the order in which the labels have them."""
+        return self._rows
 
     @cached_property
     def source(self) -> Source:
@@ -109,7 +118,7 @@ class Inside:
     def marks(self) -> tuple[Marks, ...]:
         """The labels, by the rows that have them."""
         size = len(self._rows)
-        if self._column is None or size < FEWEST_ROWS or self._knows_ranks_alone():
+        if self._column is None or size < FEWEST_ROWS or (not self._numbering and self._knows_ranks_alone()):
             return ()
         try:
             return tuple(marks(size, self._labels(self._column)))

@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from statveil.tables.blocks import Array
+from statveil.tables.structure.others.label_facets import told_inside
 from statveil.tables.structure.others.rule_columns import DAY, Readable, readable, texts_of, two_values
 from statveil.tables.structure.others.rule_comparisons import compared
 from statveil.tables.structure.others.rule_odds import FEWEST, FEWEST_ROWS, sure
@@ -56,8 +57,11 @@ def find_rules(values: Array, columns: Mapping[str, pl.Series], *, known: Collec
     if not len(flags):
         return []
     some = {name: column[rows].alias("") for name, column in columns.items() if name not in known}
+    found = list(told_inside(label, flags, some))
+    inside = {name for names, _ in found for name in names}
+    some = {name: column for name, column in some.items() if name not in inside}
     every = readable(some)
-    found = [*_of_two(label, flags, every), *_equal(flags, texts_of(some))]
+    found += [*_of_two(label, flags, every), *_equal(flags, texts_of(some))]
     named = {name for names, _ in found for name in names}
     free = [one for one in every if one.name not in named]
     found += list(compared(flags, free))

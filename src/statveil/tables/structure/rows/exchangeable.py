@@ -45,7 +45,9 @@ def find_order(mode: Mode, order: Order) -> list[Finding]:
     """A finding where the order of the rows tells so much that the release would not hide the rest."""
     least = _least(order.values, order.rows) if mode.parts_equals else _ORDER_SHARE
     share = order.share() if least < math.inf else 0.0
-    if not share or share < least:
+    # a rest tells where a row lies on its lattice, however few rows are equal
+    rests = mode.structure_shows and not mode.categories
+    if (not share or share < least) and not (rests and order.rests()):
         return []
     return [ordered("so rows that are drawn one by one give it away")]
 
@@ -107,9 +109,9 @@ def _rules(together: Together, known: set[str]) -> list[Finding]:
         return []
     named = "; ".join(found[:3]) + (f"; and {len(found) - 3} more" if len(found) > 3 else "")
     says = (
-        f"a rule of several other columns tells the rows' labels ({named}), so whoever knows the rule counts what the "
-        "labels were before some rows were relabelled; drop one of the columns of each rule, or round them until they "
-        "no longer tell."
+        f"a rule of other columns, or something inside one of them, tells the rows' labels ({named}), so whoever "
+        "knows it counts what the labels were before some rows were relabelled; drop one of the columns of each rule, "
+        "or round them until they no longer tell."
     )
     return [Finding(name="groups", values=(), flag="", says=says)]
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from statveil.tables.blocks import Array
 from statveil.tables.structure.rows.pairings import in_places, told_by_pairs
 from statveil.tables.structure.rows.relation import scores_of, told_by_order
+from statveil.tables.structure.rows.rest_places import told_by_rests
 from statveil.tables.structure.rows.value_places import told_by_places
 
 __all__ = ["ORDER_LEVEL", "Order", "told_in_table"]
@@ -17,6 +18,7 @@ ORDER_LEVEL = 1e-3
 
 _PIECE, _PIECES = 2**13, 128  # rows that stay together, and how many such pieces are kept, up to twice
 _FEWEST = 10
+_FOR_RESTS = 5  # times as rarely are rests taken for ordered: they count however little they tell
 _ENOUGH = 0.9  # a share that no mode hides: nothing more is looked for
 
 
@@ -32,6 +34,7 @@ class Order:
         self._stride, self._seen = 1, 0
         self._pieces: dict[int, list[Array]] = {}
         self._share: tuple[int, float] = (0, 0.0)
+        self._rests: tuple[int, float] = (0, 0.0)
         self.rows = 0
         """Rows that have a value."""
 
@@ -84,6 +87,13 @@ class Order:
         if self._share[0] != self._seen:
             self._share = (self._seen, self._told())
         return self._share[1]
+
+    def rests(self) -> float:
+        """How much it tells of the values' rests by some number; 0 where independent rows could look the same."""
+        if self._rests[0] != self._seen:
+            told = 0.0 if self._categories else told_by_rests(self.values, level=ORDER_LEVEL / _FOR_RESTS)
+            self._rests = (self._seen, told)
+        return self._rests[1]
 
     def _told(self) -> float:
         placed = self._placed()
