@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtrc
 
-from statveil.tables.structure.column.lattice_search import any_step
 from statveil.tables.structure.rows.recurring_search import Chance
 
 __all__ = ["on_round_numbers"]
 
 _LEAST = 6
-_EXACT, _COARSER = 0.03, 0.15
+_EXACT, _COARSER = 0.1, 0.25
 """Share that is round beyond chance: where no number is by itself, and where some multiples are met anyway."""
 _LUCK = 1e-8
 _STEPS = (2, 3, 5, 7, 10, 11, 13, 100)
@@ -28,7 +27,7 @@ _MOST_STEPS = 2.0**40
 Array = NDArray[np.float64]
 
 
-def on_round_numbers(numbers: Array, chance: Chance, fine: float, *, step: float, bits: int = 53) -> bool:
+def on_round_numbers(numbers: Array, chance: Chance, fine: float, *, step: float) -> bool:
     """Whether far more of the numbers are multiples than of those that ``chance`` makes of rows in no relation.
 
     Parameters
@@ -41,8 +40,6 @@ def on_round_numbers(numbers: Array, chance: Chance, fine: float, *, step: float
         Rounding error of a number.
     step : float
         The step on which all of them lie anyway, and 0 if there is none.
-    bits : int
-        Significant bits of the rows.
     """
     numbers = numbers[np.isfinite(numbers)]
     if len(numbers) < _FEWEST:
@@ -59,11 +56,7 @@ def on_round_numbers(numbers: Array, chance: Chance, fine: float, *, step: float
         close = fine / one + 1e-10
         if close <= _CLOSE and _multiples(numbers, chance, one, close):
             return True
-    away = np.unique(np.abs(numbers))
-    away = away[away > 4 * fine]
-    if len(away) < _FEWEST or any_step(away, bits) is None:
-        return False
-    return all(any_step(np.unique(np.abs(one)), bits) is None for one in chance())
+    return False
 
 
 def _multiples(numbers: Array, chance: Chance, step: float, close: float) -> bool:

@@ -26,6 +26,7 @@ _FAR = 3
 _LONGEST = 12  # rows of a block
 _LEAST_TOTALS = 12
 _VARIED = 8.0  # of the least difference of two values: k rows of one value add up to a multiple of k
+_REPEATED = 1.3  # times as often as among rows in no relation
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -108,14 +109,31 @@ def group_totals(
     if np.count_nonzero(several) < _LEAST_TOTALS:
         return None
     ends = np.concatenate(([0], np.cumsum(rows)[:-1]))
-    apart = np.maximum.reduceat(x, ends) - np.minimum.reduceat(x, ends)
-    some = np.flatnonzero(several & (apart >= _VARIED * cell))[:_MOST_PAIRS]
-    if len(some) < _LEAST_TOTALS:
-        return None
-    total: Array = np.bincount(code, weights=x)[some].astype(np.float64)
-    mixed = (x[np.argsort(mix[standing.rows][good], kind="stable")] for mix in mixes)
-    others: list[Array] = [np.bincount(code, weights=one)[some].astype(np.float64) for one in mixed]
-    return total, others
+
+    made = [_in_groups(one, code, ends) for one in (x, *(x[np.argsort(mix[standing.rows][good])] for mix in mixes))]
+    chosen = _free_of_copies([(apart, repeats) for _, apart, repeats in made], cell)
+    kept = [one[0][several & which][:_MOST_PAIRS] for one, which in zip(made, chosen, strict=True)]
+    return (kept[0], kept[1:]) if len(kept[0]) >= _LEAST_TOTALS else None
+
+
+def _in_groups(x: Array, code: Whole, ends: Whole) -> tuple[Array, Array, Whole]:
+    """Totals of the groups, how far their rows lie apart, and how many of them repeat another one."""
+    order = np.lexsort((x, code))
+    again = np.concatenate(([False], (np.diff(x[order]) == 0) & (np.diff(code[order]) == 0)))
+    apart: Array = np.maximum.reduceat(x, ends) - np.minimum.reduceat(x, ends)
+    return np.bincount(code, weights=x).astype(np.float64), apart, np.add.reduceat(again.astype(np.int64), ends)
+
+
+def _free_of_copies(made: list[tuple[Array, Whole]], cell: float) -> list[NDArray[np.bool_]]:
+    """Which totals count: k rows of one value add up to a multiple of k, whatever that is.
+
+    ``made`` are how far rows lie apart and how many are repeated, of the groups and of those of rows in no relation.
+    """
+    varied: list[NDArray[np.bool_]] = [apart >= _VARIED * cell for apart, _ in made]
+    repeated = [int(repeats[good].sum()) for (_, repeats), good in zip(made, varied, strict=True)]
+    if repeated[0] > _REPEATED * float(np.mean(repeated[1:])) + 5:
+        return [good & (repeats == 0) for (_, repeats), good in zip(made, varied, strict=True)]
+    return varied
 
 
 def block_totals(
@@ -134,7 +152,9 @@ def block_totals(
             continue
         first = first[:_MOST_PAIRS]
         at = first[:, None] + np.arange(rows)
-        block = values[at]
-        total = block.sum(axis=1)
-        known = np.isfinite(total) & (np.ptp(block, axis=1) >= _VARIED * cell)
-        yield rows, total[known], [one[at].sum(axis=1)[known] for one in mixed]
+        blocks = [one[at] for one in (values, *mixed)]
+        blocks = [one[np.isfinite(one).all(axis=1)] for one in blocks]
+        repeats = [(np.diff(np.sort(one, axis=1), axis=1) == 0).sum(axis=1) for one in blocks]
+        chosen = _free_of_copies([(np.ptp(b, axis=1), r) for b, r in zip(blocks, repeats, strict=True)], cell)
+        totals: list[Array] = [one[which].sum(axis=1) for one, which in zip(blocks, chosen, strict=True)]
+        yield rows, totals[0], totals[1:]

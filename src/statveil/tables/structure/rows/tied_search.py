@@ -18,7 +18,7 @@ from statveil.modes import Mode
 from statveil.tables.structure.column.findings import Finding
 from statveil.tables.structure.column.lattice_search import find_lattice, short_floats, ulp
 from statveil.tables.structure.column.ratio_search import ratios
-from statveil.tables.structure.others.alongside import SIZES, Alongside
+from statveil.tables.structure.others.alongside import LEFT, SIZES, Alongside
 from statveil.tables.structure.reading.distinct import distinct
 from statveil.tables.structure.rows.recurring_search import Chance, recurring, recurring_ratio
 from statveil.tables.structure.rows.round_relations import on_round_numbers
@@ -36,6 +36,7 @@ _EXACT = 0.1  # of the pairs of rows: steps of so fine a lattice that it is as g
 _DECIMALS = (0.01, 0.1, 1.0, 10.0)
 _BY_CHANCE = 0.01
 _FEWEST_PAIRS = 5
+_COPIED = 8.0  # steps that a column lies from another at least: what is added up of copies is even
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -126,7 +127,7 @@ class _Search:
         if not shuffled and (rows := self._blocks()) is not None:
             yield Tie(column=None, says=f"totals of every {rows} rows are round")
         for name, column in list(self._sample.numbers.items())[: 2 * _MOST_BESIDE]:
-            if not name.endswith(SIZES) and (says := self._beside(column)) is not None:
+            if not name.endswith((SIZES, LEFT)) and (says := self._beside(column)) is not None:
                 yield Tie(column=name, says=says)
 
     def _pairs(self, standing: Standing, *, loose: bool) -> str | None:
@@ -160,7 +161,7 @@ class _Search:
         if (
             not loose
             and (standing.grouped or not self._step)
-            and on_round_numbers(x[b] - x[a], chance, unit, step=1.0 if self._step else 0.0, bits=self._bits)
+            and on_round_numbers(x[b] - x[a], chance, unit, step=1.0 if self._step else 0.0)
         ):
             return "differences of rows are multiples of one number"
         return None
@@ -208,7 +209,7 @@ class _Search:
         cell = 1.0 if self._step else self._fine * rows
         unit = 0.0 if self._step else cell
         step = 1.0 if self._step else 0.0
-        if on_round_numbers(totals, chance, unit, step=step, bits=self._bits):
+        if on_round_numbers(totals, chance, unit, step=step):
             return True
         return recurring(totals, chance, cell, step=bool(self._step))
 
@@ -235,8 +236,6 @@ class _Search:
         """What sums with another column, or differences from it, say."""
         x = self._sample.values
         good = np.flatnonzero(np.isfinite(column))
-        # rows of one person that have one value are one piece of evidence
-        good = np.sort(good[np.unique(np.column_stack((x[good], column[good])), axis=0, return_index=True)[1]])
         good = good[:: max(-(-len(good) // _MOST_ROWS), 1)]
         x, z = x[good], column[good]
         if len(z) < _LEAST_ROWS or len(np.unique(z[:256])) < _FEW_VALUES:
@@ -248,14 +247,15 @@ class _Search:
         if common:
             x, z = np.rint(x / common), np.rint(z / common)
         fine = 0.0 if common else max(self._fine, 4 * float(ulp(np.array([size]), 53)[0]))
+        cell = 1.0 if common else fine
         rng = np.random.default_rng(0)
         mixes = [rng.permutation(len(z)) for _ in range(_MIXED)]
         for sign, what in ((1.0, "sums with it"), (-1.0, "differences from it")):
-            made = x + sign * z
-            chance = partial(_mixed_sums, x, sign * z, mixes)
-            if on_round_numbers(made, chance, fine, step=1.0 if common else 0.0, bits=self._bits):
+            made = _made(x, sign * z, cell)
+            chance = partial(_mixed, x, sign * z, mixes, cell)
+            if on_round_numbers(made, chance, fine, step=1.0 if common else 0.0):
                 return f"{what} are multiples of one number"
-            if recurring(made, chance, 1.0 if common else fine, step=bool(common)):
+            if recurring(made, chance, cell, step=bool(common)):
                 return f"one of the {what} recurs"
         return None
 
@@ -264,8 +264,15 @@ def _given(others: list[Array]) -> list[Array]:
     return others
 
 
-def _mixed_sums(x: Array, z: Array, mixes: list[Whole]) -> list[Array]:
-    return [x + z[mix] for mix in mixes]
+def _made(x: Array, z: Array, cell: float) -> Array:
+    """What two columns add up to, where neither is a copy of the other; equal rows are one piece of evidence."""
+    apart = np.abs(x - z) >= _COPIED * cell
+    first = np.unique(np.column_stack((x[apart], z[apart])), axis=0)
+    return np.asarray(first[:, 0] + first[:, 1])
+
+
+def _mixed(x: Array, z: Array, mixes: list[Whole], cell: float) -> list[Array]:
+    return [_made(x, z[mix], cell) for mix in mixes]
 
 
 def tie_findings(ties: list[Tie]) -> list[Finding]:
