@@ -6,6 +6,9 @@ tell how often that is so by itself: prices that end in .99 differ by whole amou
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtrc
@@ -27,7 +30,7 @@ _MOST_STEPS = 2.0**40
 Array = NDArray[np.float64]
 
 
-def on_round_numbers(numbers: Array, chance: Chance, fine: float, *, step: float) -> bool:
+def on_round_numbers(numbers: Array, chance: Chance, fine: float, *, step: float, kept: Collection[int] = ()) -> bool:
     """Whether far more of the numbers are multiples than of those that ``chance`` makes of rows in no relation.
 
     Parameters
@@ -40,6 +43,9 @@ def on_round_numbers(numbers: Array, chance: Chance, fine: float, *, step: float
         Rounding error of a number.
     step : float
         The step on which all of them lie anyway, and 0 if there is none.
+    kept : collection of int
+        Of totals whose rows all move by one number, how many rows they have: rows of one rest by a period have totals
+        of few rests, which such a move keeps.
     """
     numbers = numbers[np.isfinite(numbers)]
     if len(numbers) < _FEWEST:
@@ -51,7 +57,7 @@ def on_round_numbers(numbers: Array, chance: Chance, fine: float, *, step: float
             return False
         off = numbers - whole * step
         # the totals of rows that are all off by the same stand on the lattice at some place of their own
-        return not np.any(np.abs(off) > 1e-3 * step) and _on_coarser(whole, chance, step)
+        return not np.any(np.abs(off) > 1e-3 * step) and _on_coarser(whole, chance, step, kept)
     for one in _ROUND:
         close = fine / one + 1e-10
         if close <= _CLOSE and _multiples(numbers, chance, one, close):
@@ -75,7 +81,7 @@ def _hit(numbers: Array, step: float, close: float) -> tuple[int, int]:
     return int(np.count_nonzero(np.abs(number - whole)[other] <= close)), int(np.count_nonzero(other))
 
 
-def _on_coarser(whole: Array, chance: Chance, step: float) -> bool:
+def _on_coarser(whole: Array, chance: Chance, step: float, kept: Collection[int]) -> bool:
     spread = float(np.subtract(*np.quantile(whole, [0.75, 0.25]))) / 1.35
     larger = {round(one / step) for one in _ROUND if one > step and abs(one / step - round(one / step)) < 1e-6}
     others: list[Array] = []
@@ -89,10 +95,11 @@ def _on_coarser(whole: Array, chance: Chance, step: float) -> bool:
         else:
             mode = float(np.argmax(np.bincount(rest.astype(np.int64))))
         seen, rows = _at(whole, period, mode)
-        if not _far_beyond(seen, rows, 1 / period, _COARSER):
+        least = max((math.gcd(period, parts) for parts in kept), default=1) / period
+        if not _far_beyond(seen, rows, least, _COARSER):
             continue
         others = others or [np.rint(one / step) for one in chance()]
-        share = max(1 / period, _share([_at(one, period, mode) for one in others]))
+        share = max(least, _share([_at(one, period, mode) for one in others]))
         if _far_beyond(seen, rows, share, _COARSER):
             return True
     return False

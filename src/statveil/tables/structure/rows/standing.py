@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from statveil.tables.structure.others.alongside import SIZES, Alongside
 from statveil.tables.structure.others.within_search import groupings
 
-__all__ = ["Standing", "block_totals", "group_totals", "standings"]
+__all__ = ["MOST_OF_A_GROUP", "Standing", "block_totals", "group_totals", "standings"]
 
 _MOST_GROUPINGS, _MOST_ORDERS = 16, 8  # columns that group the rows, and that put them in order
 _LEAST_ROWS = 30
@@ -23,6 +23,8 @@ _UNIQUE = 0.9  # different values per row, from which on a column puts the rows 
 _MOST_PAIRS = 4096
 _PAIRS_OF_EACH = 3  # of a group: those of one group may be alike for one reason
 _FAR = 3
+MOST_OF_A_GROUP = 64
+"""Rows of a group whose total is looked at."""
 _LONGEST = 12  # rows of a block
 _LEAST_TOTALS = 12
 _VARIED = 8.0  # of the least difference of two values: k rows of one value add up to a multiple of k
@@ -105,7 +107,7 @@ def group_totals(
     good = np.isfinite(x)
     x, code = x[good], np.unique(standing.group[good], return_inverse=True)[1]
     rows = np.bincount(code)
-    several = (rows > 1) & (rows <= 64)
+    several = (rows > 1) & (rows <= MOST_OF_A_GROUP)
     if np.count_nonzero(several) < _LEAST_TOTALS:
         return None
     ends = np.concatenate(([0], np.cumsum(rows)[:-1]))

@@ -7,9 +7,9 @@ and sums that are round.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from statveil.tables.structure.others.alongside import LEFT, SIZES, Alongside
 from statveil.tables.structure.reading.distinct import distinct
 from statveil.tables.structure.rows.recurring_search import Chance, recurring, recurring_ratio
 from statveil.tables.structure.rows.round_relations import on_round_numbers
-from statveil.tables.structure.rows.standing import Standing, block_totals, group_totals, standings
+from statveil.tables.structure.rows.standing import MOST_OF_A_GROUP, Standing, block_totals, group_totals, standings
 
 __all__ = ["Broken", "Tie", "broken_by", "find_ties_of_rows", "tie_findings"]
 
@@ -152,6 +152,7 @@ class _Search:
     def _differences(self, a: Whole, b: Whole, others: list[Whole], standing: Standing, loose: bool) -> str | None:
         x = self._own
 
+        @cache
         def chance() -> list[Array]:
             return [x[other] - x[a] for other in others]
 
@@ -204,12 +205,12 @@ class _Search:
                 return not ratios(places)
         return False
 
-    def _round(self, totals: Array, chance: Chance, rows: int) -> bool:
-        """Whether totals of so many rows are round, or one of them recurs."""
-        cell = 1.0 if self._step else self._fine * rows
+    def _round(self, totals: Array, chance: Chance, parts: Collection[int]) -> bool:
+        """Whether totals of so many rows, or of groups of such sizes, are round, or one of them recurs."""
+        cell = 1.0 if self._step else self._fine * max(parts)
         unit = 0.0 if self._step else cell
         step = 1.0 if self._step else 0.0
-        if on_round_numbers(totals, chance, unit, step=step):
+        if on_round_numbers(totals, chance, unit, step=step, kept=() if self._broken.differences else parts):
             return True
         return recurring(totals, chance, cell, step=bool(self._step))
 
@@ -220,15 +221,16 @@ class _Search:
         if found is None:
             return None
         totals, others = found
-        most = int(np.bincount(standing.group).max())
-        return "totals of its rows are round" if self._round(totals, lambda: others, min(most, 64)) else None
+        sizes = np.unique(np.bincount(standing.group)).tolist()
+        parts = [size for size in sizes if 1 < size <= MOST_OF_A_GROUP]
+        return "totals of its rows are round" if self._round(totals, lambda: others, parts) else None
 
     def _blocks(self) -> int | None:
         """Of how many rows totals are round, from the first row on."""
         mixed = [self._own[mix] for mix in self._mixes]
         breaks = self._sample.around.breaks
         for rows, totals, others in block_totals(self._own, mixed, breaks, self._cell):
-            if self._round(totals, partial(_given, others), rows):
+            if self._round(totals, partial(_given, others), (rows,)):
                 return rows
         return None
 
@@ -252,7 +254,7 @@ class _Search:
         mixes = [rng.permutation(len(z)) for _ in range(_MIXED)]
         for sign, what in ((1.0, "sums with it"), (-1.0, "differences from it")):
             made = _made(x, sign * z, cell)
-            chance = partial(_mixed, x, sign * z, mixes, cell)
+            chance = cache(partial(_mixed, x, sign * z, mixes, cell))
             if on_round_numbers(made, chance, fine, step=1.0 if common else 0.0):
                 return f"{what} are multiples of one number"
             if recurring(made, chance, cell, step=bool(common)):
@@ -267,8 +269,10 @@ def _given(others: list[Array]) -> list[Array]:
 def _made(x: Array, z: Array, cell: float) -> Array:
     """What two columns add up to, where neither is a copy of the other; equal rows are one piece of evidence."""
     apart = np.abs(x - z) >= _COPIED * cell
-    first = np.unique(np.column_stack((x[apart], z[apart])), axis=0)
-    return np.asarray(first[:, 0] + first[:, 1])
+    x, z = x[apart], z[apart]
+    order = np.lexsort((z, x))
+    new = np.concatenate(([True], (np.diff(x[order]) != 0) | (np.diff(z[order]) != 0)))[: len(x)]
+    return np.asarray((x + z)[order[new]])
 
 
 def _mixed(x: Array, z: Array, mixes: list[Whole], cell: float) -> list[Array]:
