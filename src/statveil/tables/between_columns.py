@@ -29,6 +29,7 @@ from statveil.tables.structure.others.telling import Copies
 from statveil.tables.structure.reading.sampler import Sampler
 from statveil.tables.structure.rows.group_search import keys_of, order_of, rises
 from statveil.tables.structure.rows.relation import Keys
+from statveil.tables.structure.rows.tied_search import Broken
 from statveil.tables.verification import Verifier, bound_findings
 from statveil.tables.within_groups import GroupVerifier
 
@@ -109,14 +110,21 @@ class PairCopies(Copies):
     """
 
     def __init__(
-        self, names: tuple[str, str], *, stretched: bool, values_show: bool = True, shuffled: bool = False
+        self,
+        names: tuple[str, str],
+        *,
+        stretched: bool,
+        values_show: bool = True,
+        shuffled: bool = False,
+        broken: Broken | None = None,
     ) -> None:
         super().__init__(values_show=values_show)
         self._both, self._stretched, self._shuffled = names, stretched, shuffled
         self.facets = partial(_beside_each_other, names, stretched)
         # of sums nothing is kept but what orders the rows: their digits change
         self._parts = [
-            *(Copies(values_show=values_show) for _ in range(3)),
+            *(Copies(values_show=values_show, broken=broken, shuffled=shuffled) for _ in range(2)),
+            Copies(values_show=values_show),
             *(Copies(values_show=False) for _ in range(1 + stretched)),
         ]
         self._ordered = _OrderedByBoth()

@@ -280,6 +280,11 @@ def _assumptions(plan: Plan, shuffled: bool, beside: OtherColumns | None) -> lis
             "clearance by age, a dew point, an annuity): the details of the values are kept, only the right position "
             f"makes those numbers round again, and whoever has the formula learns how far the values moved.{out}"
         )
+    if mode.continuous or mode.keeps_steps or (mode.random and mode.stretches):
+        lines.append(
+            "Nobody knows a fixed amount, ratio or round total that ties rows together (a fee, a rate, an invoice), "
+            "beyond those that are looked for: it holds in one place only."
+        )
     if plan.release_mode.random:
         told = "no other column tells" if shuffled else "neither their order nor another column tells"
         lines.append(

@@ -29,6 +29,7 @@ from statveil.tables.source import Source
 from statveil.tables.structure.column.findings import Finding
 from statveil.tables.structure.others.telling import Copies
 from statveil.tables.structure.rows.group_search import Beside
+from statveil.tables.structure.rows.tied_search import broken_by
 from statveil.tables.verification import Verifier, refuse_undeclared
 
 __all__ = ["ShortFloats", "check_linked", "check_multiples", "linked_map", "refuse_link", "refuse_short", "rest_of"]
@@ -67,11 +68,13 @@ def check_linked(
     factor: float,
     accepted: Collection[str],
     elsewhere: Elsewhere | None = None,
+    shuffled: bool = False,
 ) -> Verifier:
     """Refuse a linked column that would tell how far it moves, and with it how far the hidden one does.
 
     Its own structure shows as that of the hidden column would: what is declared of that one, times the factor, is
-    taken to be known of this one too. ``elsewhere`` has it looked at where its rows lie, if it can.
+    taken to be known of this one too. ``elsewhere`` has it looked at where its rows lie, if it can; ``shuffled`` says
+    that the rows will be released in another order.
     """
     if not type.numeric:
         raise ColumnError(
@@ -79,7 +82,10 @@ def check_linked(
             "drop it, or derive it."
         )
     verifier, start = Verifier(plan, bits=type.bits, factor=factor), 0
-    copies = None if "copies" in accepted else Copies(values_show=plan.release_mode.structure_shows)
+    mode, copies = plan.release_mode, None
+    if "copies" not in accepted:
+        broken = broken_by(mode, mode.fixed_point(plan.problem))
+        copies = Copies(values_show=mode.structure_shows, broken=broken, shuffled=shuffled)
     look = NumberLook(verifier, None)
     if elsewhere is not None and elsewhere.table.makes_maps and elsewhere.look(look, None):
         if look.rows and max(map(abs, look.ends)) > _LARGEST:

@@ -45,6 +45,7 @@ from statveil.tables.structure.rows.exchangeable import find_groups, find_made_o
 from statveil.tables.structure.rows.group_search import Beside, Others
 from statveil.tables.structure.rows.order_search import Order
 from statveil.tables.structure.rows.singling import Singling
+from statveil.tables.structure.rows.tied_search import broken_by
 from statveil.tables.structure.rows.together_search import Together
 from statveil.tables.verification import Verifier, bounds_of, check_accepted, refuse_undeclared
 from statveil.tables.within_groups import GroupCopies, GroupVerifier
@@ -171,14 +172,23 @@ def prepare(
     # these searches take time, so what is accepted anyway is not looked for
     looked = beside is not None and not trial and "copies" not in accepted
     copies: Copies | None = None
+    broken = broken_by(mode, mode.fixed_point(plan.problem))
     if looked and groups is not None:
         copies = (
-            PairCopies(groups.names, stretched=mode.stretches, values_show=mode.structure_shows, shuffled=shuffled)
+            PairCopies(
+                groups.names,
+                stretched=mode.stretches,
+                values_show=mode.structure_shows,
+                shuffled=shuffled,
+                broken=broken,
+            )
             if isinstance(groups, Halves)
-            else GroupCopies(groups, values_show=mode.structure_shows)
+            else GroupCopies(groups, values_show=mode.structure_shows, broken=broken, shuffled=shuffled)
         )
     elif looked:
-        copies = Copies(categories=labels is not None, values_show=mode.structure_shows)
+        copies = Copies(
+            categories=labels is not None, values_show=mode.structure_shows, broken=broken, shuffled=shuffled
+        )
 
     def pass_beside() -> Beside:
         return iter(()) if beside is None else unnamed(beside(labels))

@@ -281,6 +281,7 @@ class WholeTable(Task):
                         factor=link.factor,
                         accepted=specification.hidden[link.to].accept,
                         elsewhere=_WithOthers(table=table, column=reader.name, reader=reader),
+                        shuffled=self.shuffle,
                     )
 
             return work

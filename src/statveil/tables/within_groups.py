@@ -22,6 +22,7 @@ from statveil.tables.structure.column.findings import Finding
 from statveil.tables.structure.others.facets import Facet, Sampled, some_rows
 from statveil.tables.structure.others.telling import Copies
 from statveil.tables.structure.reading.sampler import Sampler, thinning
+from statveil.tables.structure.rows.tied_search import Broken
 from statveil.tables.verification import Verifier, Watched, name_filled, precision
 
 __all__ = ["GroupCopies", "GroupVerifier"]
@@ -139,10 +140,12 @@ class GroupVerifier(Verifier):
 class GroupCopies(Copies):
     """Looks at the other columns beside all rows, and beside those of each group alone."""
 
-    def __init__(self, groups: GroupRows, *, values_show: bool = True) -> None:
+    def __init__(
+        self, groups: GroupRows, *, values_show: bool = True, broken: Broken | None = None, shuffled: bool = False
+    ) -> None:
         super().__init__(values_show=values_show)
         self._groups, self._done = groups, 0
-        self._parts = [Copies(values_show=values_show) for _ in range(2)]
+        self._parts = [Copies(values_show=values_show, broken=broken, shuffled=shuffled) for _ in range(2)]
         self.facets = partial(_all_and_each, groups)
 
     @property

@@ -48,6 +48,7 @@ from statveil.tables.structure.reading.distinct import distinct
 from statveil.tables.structure.reading.text_forms import digests
 from statveil.tables.structure.rows.group_search import Beside
 from statveil.tables.structure.rows.made_orders import restored_orders
+from statveil.tables.structure.rows.tied_search import Broken, find_ties_of_rows, tie_findings
 
 __all__ = ["MOST_COLUMNS", "Copies", "find_copies", "telling_columns"]
 
@@ -62,13 +63,22 @@ class Copies:
     """Looks at all other columns on their way past, then says which of them, alone or together, tell the column.
 
     For ``categories`` only the rows around are looked at: what a column tells of its own row is a matter of groups.
-    ``values_show`` says whether the release keeps what the values are multiples of.
+    ``values_show`` says whether the release keeps what the values are multiples of, ``broken`` which relations between
+    rows it does not keep, if any are looked for, and ``shuffled`` that the rows will be released in another order.
     """
 
     facets: Facets | None = None
 
-    def __init__(self, *, categories: bool = False, values_show: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        categories: bool = False,
+        values_show: bool = True,
+        broken: Broken | None = None,
+        shuffled: bool = False,
+    ) -> None:
         self._categories, self._values_show = categories, values_show
+        self._broken, self._shuffled_rows = broken, shuffled
         self._cells, self._rows = Cells(), Gathering()
         self._groups_of_long = LongGroups(above=MOST_ROWS, categories=categories)
         self._columns = 0
@@ -125,9 +135,9 @@ class Copies:
                 f"{MOST_COLUMNS:,}: nobody has looked whether these tell them; drop those that are not needed."
             )
             return [Finding(name="copies", values=(), flag="", says=says)]
-        if not self._columns:  # a column alone: what others would be held against takes as long to work out as all else
-            return []
         sample = self._rows.done()
+        if not self._columns:  # a column alone: what others would be held against takes as long to work out as all else
+            return self._tied(sample)
         searched = _neighbours(sample) if self._categories else chain(map(_said, _told(sample)), _once(sample))
         if not self._categories and self._values_show:
             searched = chain(searched, _indexed(sample))
@@ -155,7 +165,13 @@ class Copies:
                 "values; drop them, or write what is needed of them as plain columns."
             )
             found.append(Finding(name="copies", values=(), flag="", says=says))
-        return found
+        return found or self._tied(sample)
+
+    def _tied(self, sample: Alongside) -> list[Finding]:
+        """Amounts, ratios and totals that tie rows together."""
+        if self._broken is None:
+            return []
+        return tie_findings(find_ties_of_rows(sample, self._broken, shuffled=self._shuffled_rows))
 
 
 def find_copies(rows: Beside, *, values_show: bool = True) -> list[Finding]:
