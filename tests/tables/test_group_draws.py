@@ -57,7 +57,8 @@ def test_rows_of_one_group_stay_equal_and_the_statistic_is_the_plans(mode, tmp_p
     # the table of one row for each person, released alone with the same stream, is the same release
     persons = table.unique("person", keep="first", maintain_order=True)
     seed = int(done.record["columns"]["x"]["seed"], 16)
-    alone = sv.release(plan.plans["x"], persons, column="x", seed=seed, accept=list(LEAKS))
+    # with details: what `smooth` makes of the ends, by chance, is a note then and no warning
+    alone = sv.release(plan.plans["x"], persons, column="x", seed=seed, accept=list(LEAKS), details=True).table
     shown = done.table.unique("person", keep="first", maintain_order=True)
     assert shown["x"].to_list() == alone["x"].to_list()
     # files too, and in another order

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import statveil as sv
 from statveil.tables import hashing
 from statveil.tables.files import parquet_file
+from statveil.tables.files.packing import CLOSE
 from statveil.tables.files.parquet_file import ParquetFile
 from statveil.tables.hashing import hash_file, hashed_as_written
 
@@ -107,6 +108,7 @@ def test_a_long_parquet_file_is_hashed_on_the_way(shuffle, tmp_path, monkeypatch
 
     short = released("short.parquet")
     monkeypatch.setattr(parquet_file, "LONG", 100_000)
+    monkeypatch.setattr(parquet_file, "packing_for", lambda first: CLOSE)  # as short files are packed
     whole_files.clear()
     long = released("long.parquet")
     assert whole_files == []
