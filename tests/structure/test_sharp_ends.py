@@ -171,3 +171,12 @@ def test_modes_that_redraw_the_column_assume_nothing_of_its_ends():
     assert plan.mode == "model"
     assert not MODES[plan.mode].structure_shows
     assert ends_assumed(plan) == ""
+
+
+def test_two_sharp_ends_are_both_asked_about_and_one_is_proposed():
+    """Between two bounds few statistics can be hidden: the second is for the holder to declare."""
+    years = np.random.default_rng(4).integers(1980, 2014, 3_000)
+    seen = sv.inspect(years.astype(float)).columns[0]
+    assert "min=1980" in seen.known
+    assert "max=" not in seen.known
+    assert any("max=2013" in one for one in seen.leaks)

@@ -122,7 +122,7 @@ def _domain(secret: Secret, known: Structure, *, relative: bool) -> Param:
     if relative or secret.per_shift == 0:
         low = max(low, 0.0)
     if secret.per_shift == 0 and known.minimum is not None and known.maximum is not None:
-        high = known.maximum - known.minimum
+        high = secret.most_of_range * (known.maximum - known.minimum)
     return Param(
         name=secret.label,
         low=low,

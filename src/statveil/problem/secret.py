@@ -78,6 +78,8 @@ class Secret(ABC):
     """Whether it is a share, which people read in per cent."""
     bounded_by_w1: ClassVar[bool] = False
     """Whether no two columns differ more in it than their W1 distance, whatever their shape."""
+    most_of_range: ClassVar[float] = 1.0
+    """Of the distance between two bounds of the column: the largest that a spread can be."""
     most_spread: ClassVar[float | None] = None
     """For a spread: how far rows lie from its :meth:`centre` on average at most, per unit of it; ``None``: no limit."""
 

@@ -190,8 +190,11 @@ def _report(name: str, found: ColumnType, blocks: Callable[[], Iterator[Array]])
     if minimum is None and 0 <= measured.minimum <= 0.1 * measured.mean:  # far from 0, the bound tells nothing
         minimum, maximum = 0.0, maximum if maximum is not None else bounds_shown(sample, (0.0, None))[1]
     low, high = ends_shown(sample, (minimum, maximum), step_of(shown))
-    minimum = low.value if low is not None and low.clear else minimum
-    maximum = high.value if high is not None and high.clear else maximum
+    # not two bounds by sharp ends: between two few statistics can be hidden, and only the holder knows which are known
+    if low is not None and low.clear and maximum is None:
+        minimum = low.value
+    if high is not None and high.clear and minimum is None:
+        maximum = high.value
     declared = [*bound_findings(minimum, maximum), *structure]
     leaks = [
         f"{one.says} Declare it ({one.flag}) if it is known of such columns." if one.flag else one.says

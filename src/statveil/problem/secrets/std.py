@@ -25,6 +25,7 @@ class Std(Secret):
     kind: ClassVar[str] = "std"
     doc: ClassVar[str] = "the standard deviation"
     also: ClassVar[Mapping[str, str]] = {"sd": "std", "stdev": "std"}
+    most_of_range: ClassVar[float] = 0.5  # half of the rows at either bound (Popoviciu)
     most_spread: ClassVar[float | None] = 1.0  # E|X - mean| <= std (Jensen)
 
     def of(self, family: Family, params: Mapping[str, ArrayLike]) -> NDArray[np.float64]:

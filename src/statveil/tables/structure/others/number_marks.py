@@ -124,7 +124,7 @@ def time_marks(moments: NDArray[np.int64], *, dated: bool, timed: bool) -> Label
             "weekend": weekday >= 5,
             "day of the month": day,
             "first of the month": day == 0,
-            "last of the month": (dates + 1).astype("datetime64[M]") != months,
+            "last of the month": (dates + np.timedelta64(1, "D")).astype("datetime64[M]") != months,
             "month": month,
             "quarter": month // 3,
             "year": year % MOST_KINDS,

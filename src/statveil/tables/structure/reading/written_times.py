@@ -231,7 +231,7 @@ def _made(year: Array, month: Array, day: Array, known: NDArray[np.bool_]) -> It
         return
     whole = [np.where(right, one, 1).astype(np.int64) for one in (year, month, day)]
     months = (12 * (whole[0] - 1970) + whole[1] - 1).astype("datetime64[M]")
-    days = months.astype("datetime64[D]") + (whole[2] - 1)
+    days = months.astype("datetime64[D]") + (whole[2] - 1).astype("timedelta64[D]")
     right &= days.astype("datetime64[M]") == months  # no 31st of June
     if np.count_nonzero(right) >= max(_READ * np.count_nonzero(known), _LEAST_ROWS):
         yield np.where(right, days.astype(np.int64).astype(np.float64), np.nan)
