@@ -335,3 +335,21 @@ def test_ages_up_to_97_have_no_natural_maximum_and_shares_up_to_1_have():
     told = sv.audit(sure, shares, released, trials=200, seed=2)
     assert "maximum 1" in told.assumed
     assert told.leaks
+
+
+def test_a_quantile_that_is_a_frequent_value_is_redrawn():
+    """No holder would release such a table: the statistic of those that are played is believed as the prior says."""
+    rng = np.random.default_rng(5)
+    counts = np.array([2346, 1059, 7801, 953, 280, 2757, 313, 3030, 4, 31, 136, 7, 1202])
+    codes = rng.choice(np.arange(1, 14), 8_000, p=counts / counts.sum()).astype(float)
+    known = sv.Structure(minimum=1, step=1, atoms=(13,))
+    problem = sv.Problem(
+        secret=sv.Quantile(0.9), prior=(3.8, 27), tolerance=sv.Relative(0.05), known=known, shape="catalogue"
+    )
+    plan = sv.plan(problem, max_risk=0.2)
+    released = sv.release(plan, codes, seed=1, accept=["step"], details=True).table
+    assert np.quantile(codes, 0.9) != 13
+    found = sv.audit(plan, codes, released, attackers=["bayes"], trials=300, seed=2).findings
+    blind = next(one for one in found if one.attacker == "prior")
+    assert blind.low <= plan.risk_without_release
+    assert blind.verdict != "leaks"

@@ -25,7 +25,7 @@ from statveil.problem.families.categorical import Categorical
 from statveil.problem.location_scale import LocationScale
 from statveil.tables.blocks import Array, blocks_of
 from statveil.tables.groups import GroupRows, Masks
-from statveil.tables.preparing import Prepared, prepare
+from statveil.tables.preparing import Prepared, is_an_atom, prepare
 from statveil.tables.series import ColumnType
 from statveil.tables.verification import LEAKS
 
@@ -111,6 +111,8 @@ class Game:
         told = whole_groups(knowledge.links, others)
         self._whole = self._groups if told is None else told
         """That a trial takes with all their rows."""
+        self._is_an_atom = is_an_atom(plan, self._statistic()) if plan.problem.known.atoms else False
+        """Whether the table that is audited was released though its secret is one: then others may be, too."""
         self._stretches = FEW if any(link.in_order for link in knowledge.links) else MANY
         self._rare = _rare_rows(table.column, knowledge)
         self._follow = followers(
@@ -155,6 +157,10 @@ class Game:
             f"tables like this one, with parameters drawn from the prior, cannot be released under this plan: {last} "
             "The plan does not fit the table."
         )
+
+    def _statistic(self) -> float:
+        """The secret of the whole table."""
+        return released_statistic(View(plan=self.plan, column=self.table.column, parts=self.table.parts))
 
     def _rows(self) -> Places:
         """Places of a trial's rows; of two columns the same rows of both."""
@@ -211,6 +217,8 @@ class Game:
         others = {name: moved[name] for name in table.others}
         texts = {name: moved[name] for name in table.groups}
         truth = float(prepared.facts["estimates"]["secret"])
+        if is_an_atom(self.plan, truth) and not self._is_an_atom:
+            raise TableError("the statistic is a frequent value that everyone knows: a holder would not release it.")
         view = self._view(self.plan, fresh, released, others, texts, earlier, companions)
         return replace(view, parts=parts, together=self._together(rows)), truth
 

@@ -55,6 +55,7 @@ __all__ = [
     "Prepared",
     "column_labels",
     "count_categories",
+    "is_an_atom",
     "new_seed",
     "prepare",
     "rows_said",
@@ -432,10 +433,15 @@ def _few_rows(plan: Plan, rows: int) -> list[Finding]:
     return [Finding(name="few-rows", values=(), flag="", says=says)]
 
 
+def is_an_atom(plan: Plan, statistic: float) -> bool:
+    """Whether the secret is a value of the column that everyone knows to be frequent; such a column is refused."""
+    declared = plan.problem.known.atoms if plan.problem.secret.on_steps else ()
+    return any(abs(statistic - atom) <= 1e-12 * max(1.0, abs(atom)) for atom in declared)
+
+
 def _check_not_an_atom(plan: Plan, column: str, statistic: float, accepted: Collection[str]) -> None:
     """Refuse a quantile that is one of the declared frequent values: everyone knows these, whatever the prior says."""
-    declared = plan.problem.known.atoms if plan.problem.secret.on_steps and "atoms" not in accepted else ()
-    if any(abs(statistic - atom) <= 1e-12 * max(1.0, abs(atom)) for atom in declared):
+    if "atoms" not in accepted and is_an_atom(plan, statistic):
         raise ColumnError(
             f"the {plan.problem.secret.label} of column {column!r} is one of the frequent values that the plan "
             "declares, and everyone knows these: a guess among them hits. Hide another statistic; if they are known "
