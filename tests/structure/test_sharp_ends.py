@@ -175,8 +175,18 @@ def test_modes_that_redraw_the_column_assume_nothing_of_its_ends():
 
 def test_two_sharp_ends_are_both_asked_about_and_one_is_proposed():
     """Between two bounds few statistics can be hidden: the second is for the holder to declare."""
-    years = np.random.default_rng(4).integers(1980, 2014, 3_000)
-    seen = sv.inspect(years.astype(float)).columns[0]
-    assert "min=1980" in seen.known
+    shifts = np.random.default_rng(4).integers(20, 65, 3_000)
+    seen = sv.inspect(shifts.astype(float)).columns[0]
+    assert "min=20" in seen.known
     assert "max=" not in seen.known
-    assert any("max=2013" in one for one in seen.leaks)
+    assert any("max=64" in one for one in seen.leaks)
+
+
+@pytest.mark.parametrize(("start", "proposed"), [(30, True), (100, True), (400, False), (1980, False)])
+def test_an_end_far_from_0_is_asked_about_and_not_proposed(start, proposed):
+    """Five per cent of a year are a century: with the end declared, no plan of the proposed command could be made."""
+    x = start + np.floor(np.random.default_rng(4).exponential(20, 2_000))
+    for values, known in ((x, f"min={start}"), (-x, f"max={-start}")):
+        seen = sv.inspect(values).columns[0]
+        assert (known in seen.known) == proposed
+        assert any(known in one for one in seen.leaks)

@@ -20,6 +20,7 @@ from statveil.tables.proposal import name_grids, propose
 from statveil.tables.series import ColumnType
 from statveil.tables.source import Source, open_source
 from statveil.tables.structure.column.bound_search import bounds_shown, ends_shown
+from statveil.tables.structure.column.end_search import End
 from statveil.tables.structure.column.findings import Finding, Sampler, find_structure
 from statveil.tables.structure.rows.order_search import Order
 from statveil.tables.text_look import text_says
@@ -31,6 +32,9 @@ MOST_COLUMNS = 1000
 """Columns of a file that are looked at in one go: each takes a pass over the whole file."""
 _FILLED = 0.02
 """Standard deviations between an atom and the mean or median within which it is taken for filled gaps."""
+_FAR = 10.0
+"""How many times its distance from the mean a sharp end may lie from 0 to be proposed: beyond, 5 % of the statistic,
+the tolerance of the proposed command, is more than half of that distance, and hardly any such plan can be made."""
 PRIVATE = "PRIVATE: computed from the original table. Do not publish, and do not choose a prior from it."
 
 
@@ -191,9 +195,9 @@ def _report(name: str, found: ColumnType, blocks: Callable[[], Iterator[Array]])
         minimum, maximum = 0.0, maximum if maximum is not None else bounds_shown(sample, (0.0, None))[1]
     low, high = ends_shown(sample, (minimum, maximum), step_of(shown))
     # not two bounds by sharp ends: between two few statistics can be hidden, and only the holder knows which are known
-    if low is not None and low.clear and maximum is None:
+    if low is not None and low.clear and maximum is None and _near_zero(low, measured):
         minimum = low.value
-    if high is not None and high.clear and minimum is None:
+    if high is not None and high.clear and minimum is None and _near_zero(high, measured):
         maximum = high.value
     declared = [*bound_findings(minimum, maximum), *structure]
     leaks = [
@@ -216,3 +220,7 @@ def _report(name: str, found: ColumnType, blocks: Callable[[], Iterator[Array]])
         shuffle=proposal.shuffle,
         no_map=proposal.no_map,
     )
+
+
+def _near_zero(end: End, measured: Measured) -> bool:
+    return abs(end.value) <= _FAR * abs(measured.mean - end.value)
