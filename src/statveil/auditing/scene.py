@@ -209,6 +209,7 @@ def array_of(column: pl.Series, texts: list[str] | None = None) -> Array | None:
     >>> array_of(pl.Series([True, None, False])).tolist(), array_of(pl.Series(["b", "c"]), ["a", "b"]).tolist()
     ([1.0, nan, 0.0], [1.0, nan])
     """
+    column = column.alias("")  # the engine takes a name such as ``^a.*$`` for a pattern
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
         return np.asarray(column.cast(pl.Float64).fill_null(np.nan).to_numpy(allow_copy=True), dtype=np.float64)
     if texts is None or column.dtype not in (pl.String, pl.Categorical, pl.Enum):

@@ -311,4 +311,5 @@ def _originals(
 
 
 def _typed(table: Source, name: Any, found: ColumnType) -> pl.Series:
-    return typed_column(table.column(name), plain_kind(found))
+    # without its own name: the engine takes one such as ``^a.*$`` for a pattern
+    return typed_column(table.column(name).alias(""), plain_kind(found))

@@ -159,7 +159,7 @@ def _sort_in(source: Source, label: Any, others: dict[str, Array], groups: dict[
         column = source.column(label)
     except (ColumnError, pl.exceptions.PolarsError):
         return
-    text = column
+    column = text = column.alias("")  # the engine takes a name such as ``^a.*$`` for a pattern
     if column.dtype in (pl.String, pl.Object):
         column = _as_times(column)
     if column.dtype.is_temporal():

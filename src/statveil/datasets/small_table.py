@@ -35,7 +35,7 @@ def numbers_of(table: TableFile, column: str) -> Array:
 def texts_of(table: TableFile, column: str) -> pl.Series:
     """The whole column as text, null where it is empty; a whole number has no decimals, whatever the file's type."""
     table.position(column)
-    series = table.column(column)
+    series = table.column(column).alias("")  # the engine takes a name such as ``^a.*$`` for a pattern
     if series.dtype.is_float() and bool((series.drop_nulls() % 1 == 0).all()):
         series = series.cast(pl.Int64)
     text = series.cast(pl.String).str.strip_chars()

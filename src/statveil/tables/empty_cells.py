@@ -16,14 +16,15 @@ def emptied(column: pl.Series) -> pl.Series:
     A program that blanks a cell often sets a bit beside it and leaves the number. Arrow files carry those bytes, so
     whoever reads the buffers would see the original under the release.
     """
+    plain = column.alias("x")  # the engine takes a name such as ``^a.*$`` for a pattern
     if column.dtype.is_nested():
-        return _rewritten(column.alias("x").to_frame()).to_series().alias(column.name)
+        return _rewritten(plain.to_frame()).to_series().alias(column.name)
     if not column.null_count():
         return column
-    there = column.is_not_null()
+    there = plain.is_not_null()
     places = pl.Series(np.cumsum(there.to_numpy()) - 1, dtype=pl.Int64).clip(0).cast(pl.UInt32)
     # a place that is empty itself gathers nothing, whatever lies in the column
-    return column.drop_nulls().gather(places.zip_with(there, pl.Series([None], dtype=pl.UInt32)))
+    return plain.drop_nulls().gather(places.zip_with(there, pl.Series([None], dtype=pl.UInt32))).alias(column.name)
 
 
 def emptied_frame(frame: pl.DataFrame) -> pl.DataFrame:

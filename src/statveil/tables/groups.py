@@ -208,7 +208,7 @@ def read_groups(table: Source, problem: Problem, column: Any) -> GroupRows | Non
 
 def _as_text(column: pl.Series, name: str) -> pl.Series:
     try:
-        return column.cast(pl.String)
+        return column.alias("").cast(pl.String)  # the engine takes a name such as ``^a.*$`` for a pattern
     except pl.exceptions.PolarsError:
         raise ColumnError(
             f"column {name!r} has the type {column.dtype}, which is no label; name a column of text, numbers or dates."

@@ -28,7 +28,7 @@ between thousands or signs. Write the column so, and inspect it again.
     >>> print(text_says(pl.Series(["yes", "no", "no"])))
     Categories: plan with --family categorical and --labels for all there can be.
     """
-    text = cells.cast(pl.String)
+    text = cells.alias("cell").cast(pl.String)  # the engine takes a name such as ``^a.*$`` for a pattern
     rows = pl.DataFrame({"cell": text.str.strip_chars()}).with_row_index(offset=1)
     rows = rows.filter(~(text.is_null() | missing_marks(text)).fill_null(True))
     cell = rows["cell"]

@@ -64,7 +64,7 @@ class PolarsSeries(Frame):
         return series if series.name else series.alias("values")
 
     def taken(self, native: Any, order: NDArray[np.int64]) -> Any:
-        return native.gather(order)
+        return native.alias("").gather(order).alias(native.name)  # the engine takes ``^a.*$`` for a pattern
 
     def with_columns(self, fresh: Mapping[Any, pl.Series], dropped: Collection[Any]) -> Any:
         return fresh[None].alias(self.native.name)
@@ -167,7 +167,8 @@ class PolarsLazyFrame(Frame):
             for fresh in fresh_blocks():
                 fresh = fresh if left is None else fresh.head(left)
                 left = None if left is None else left - len(fresh)
-                fresh = fresh if with_columns is None else fresh.select(with_columns)
+                if with_columns is not None:  # by their numbers, as :meth:`_nth` says why
+                    fresh = fresh.select(pl.nth(fresh.get_column_index(name)) for name in with_columns)
                 yield fresh if predicate is None else fresh.filter(predicate)
                 if left == 0:
                     return
