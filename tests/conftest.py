@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,21 @@ WITHOUT = {
     Path(__file__).parent / folder for folder in ("auditing", "databases", "files", "ledger", "structure", "tables")
 }
 """Folders of tests that only use plans: none looks at how far a plan is from the best mechanism."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before those that are marked are left out
+def pytest_collection_modifyitems(items):
+    """Of a heavy test only some cases are run by `make test`, from all over their list."""
+    cases = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("heavy") is not None:
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for test in cases.values():
+        (kept,) = test[0].get_closest_marker("heavy").args
+        chosen = {index * len(test) // kept for index in range(kept)}
+        for index, item in enumerate(test):
+            if index not in chosen:
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(wrapper=True)

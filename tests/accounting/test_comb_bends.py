@@ -133,6 +133,7 @@ LAID = {
 
 
 @pytest.mark.parametrize("tolerance", [0.001293, 0.002586, 0.007])
+@pytest.mark.heavy(1)
 def test_the_checker_and_the_library_agree_where_intervals_become_combs(tolerance):
     """The checker had 0.3290359 for 0.3290310: its panels began a hundredth of one before three extents."""
     mu = ELICITED["prior"]["parameters"]["mu"]

@@ -132,6 +132,7 @@ def test_random_functions_are_never_below_the_attacker(function, method, part, n
 
 
 @pytest.mark.parametrize("method", ["dynamic", "greedy", "layered", "optimal"])
+@pytest.mark.heavy(1)
 def test_a_target_is_met_by_the_bound_and_not_by_the_methods_own_sum(method):
     eps = 0.04 * 16.0
     plan = sv.plan(asked(lambda t: t * t / 5, eps), max_risk=0.4, method=method, grid=40)

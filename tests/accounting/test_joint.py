@@ -172,6 +172,7 @@ def by_candidates(problem, plans, spacing, draws=3_000):
 
 @pytest.mark.parametrize("prior", [(0.0, 100.0), NORMAL], ids=["flat", "normal"])
 @pytest.mark.parametrize("width", [10.0, 17.0, 40.0])
+@pytest.mark.heavy(2)
 def test_a_comb_and_bins(prior, width):
     problem = location(prior=prior)
     comb = sv.plan(problem, max_risk=1 / 3, method="comb")

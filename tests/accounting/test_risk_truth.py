@@ -309,6 +309,7 @@ CASES = {
 
 @pytest.mark.parametrize("method", ["interval", "comb"])
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.heavy(2)
 def test_two_parameters_are_never_below_the_truth(name, method):
     family, secret, tolerance, axes, windows = CASES[name]
     asked = problem(family, secret, tolerance, **axes)

@@ -143,6 +143,7 @@ QUICK = (
     ("mode", "kind"),
     [pytest.param(*one, marks=() if one in QUICK else pytest.mark.slow) for one in variants()],
 )
+@pytest.mark.heavy(2)
 def test_every_attacker_breaks_its_table_every_time(mode, kind):
     plan, missed = plan_of(mode), []
     for trial in range(TRIALS):
@@ -234,6 +235,7 @@ def _safe(plan, rng):
 
 
 @pytest.mark.parametrize("mode", ["scale", "shift"])
+@pytest.mark.heavy(1)
 def test_safe_tables_stay_safe(mode):
     plan, trials = plan_of(mode), 200
     names = NAMES if mode == "scale" else ("auxiliary", "repeated")

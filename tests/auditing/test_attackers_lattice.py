@@ -128,6 +128,7 @@ def test_a_step_that_nobody_stated_is_found_where_the_column_shows_it(name):
         for written in WRITTEN
     ],
 )
+@pytest.mark.heavy(1)
 def test_scaled_whole_numbers_are_always_given_away(prior, written):
     plan = planned({"mean": prior[:2]}, prior[2], sv.Structure(minimum=0))
     assert plan.mode == "scale"
@@ -233,6 +234,7 @@ NOTHING, FALSE = sv.Structure(), sv.Structure(step=1, heaps=(5,))
         pytest.param("periodic", FALSE, id="periodic-false"),
     ],
 )
+@pytest.mark.heavy(1)
 def test_continuous_columns_give_no_more_than_the_plan_says(name, structure):
     if name == "lattice-shift":
         plan = planned({"mean": (80, 2000)}, 0.3)
@@ -251,6 +253,7 @@ def test_continuous_columns_give_no_more_than_the_plan_says(name, structure):
 
 
 @pytest.mark.parametrize("tolerance", [0.49, 2.0])
+@pytest.mark.heavy(1)
 def test_whole_steps_give_no_more_than_the_plan_says(tolerance):
     plan = planned({"mean": (80, 2000)}, tolerance, sv.Structure(step=1))
     assert plan.mode == "lattice"

@@ -221,6 +221,7 @@ REDRAWN = {
 
 
 @pytest.mark.parametrize("mode", REDRAWN)
+@pytest.mark.heavy(1)
 def test_a_copy_or_a_known_record_beside_a_redrawn_column_gives_it_away(mode):
     family, prior, known = REDRAWN[mode]
     problem = sv.Problem(family=family, prior=sv.Box(**prior), secret=sv.Mean(), tolerance=1.0, known=known)
@@ -248,6 +249,7 @@ def test_a_copy_or_a_known_record_beside_a_redrawn_column_gives_it_away(mode):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".parquet"])
+@pytest.mark.heavy(1)
 def test_differences_of_group_means_are_shown_for_files_of_every_kind(tmp_path, suffix):
     rng = np.random.default_rng(6)
     frame = pl.DataFrame({"x": rng.gamma(2.0, 40.0, 300), "team": rng.choice(["red", "blue"], 300)})

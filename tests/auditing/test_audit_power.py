@@ -70,6 +70,7 @@ def check_broken(case):
 
 
 @pytest.mark.parametrize("case", [case for case in BROKEN if case.name in QUICK_BROKEN], ids=lambda case: case.name)
+@pytest.mark.heavy(5)
 def test_a_broken_release_leaks(case):
     check_broken(case)
 
@@ -79,6 +80,7 @@ def test_a_broken_release_leaks(case):
     [case for case in SOUND if case.name.rsplit(", ", 1)[0] in QUICK_SOUND and case.name.endswith(" 600 rows")],
     ids=lambda case: case.name,
 )
+@pytest.mark.heavy(2)
 def test_a_sound_release_does_not_leak(case):
     assert case.audit(trials=200).verdict != "leaks"
 
@@ -261,6 +263,7 @@ MODES = {
 
 
 @pytest.mark.parametrize("name", MODES)
+@pytest.mark.heavy(2)
 def test_the_inverted_mechanism_is_never_clearly_below_simpler_guesses(name):
     problem, rng = MODES[name], np.random.default_rng(5)
     plan = sv.plan(problem, max_risk=0.25)

@@ -84,6 +84,7 @@ QUICK = ("a copy of the second", "the margin, shifted", "a flag for a loss", "ne
 @pytest.mark.parametrize(
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in BROKEN]
 )
+@pytest.mark.heavy(2)
 def test_what_a_release_refuses_is_what_an_attacker_uses(name):
     kind, change, attacker = BROKEN[name]
     before = change(table(kind))

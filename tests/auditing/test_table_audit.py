@@ -100,6 +100,7 @@ SECOND = '[columns.copy]\nhide = "mean"\nprior = "150:1200"\ntolerance = 5\nmax_
     ],
     ids=["log", "flag", "two maps", "clock times", "sum", "a copy of a linked column"],
 )
+@pytest.mark.heavy(2)
 def test_what_was_accepted_by_force_is_attacked_at_rate_one(spec, table, attacker, request):
     found = audited(spec, request.getfixturevalue(table))
     assert found.leaks
@@ -117,6 +118,7 @@ def test_what_was_accepted_by_force_is_attacked_at_rate_one(spec, table, attacke
     ],
     ids=["derived", "linked copy", "linked clocks", "derived clock times"],
 )
+@pytest.mark.heavy(2)
 def test_what_is_derived_or_linked_tells_nothing(spec, table, request):
     found = audited(spec, request.getfixturevalue(table))
     assert not found.leaks

@@ -225,6 +225,7 @@ def test_limits_on_the_risk(ask):
 )
 @pytest.mark.parametrize("distance", ["w1", "tv"])
 @pytest.mark.parametrize("secret", ["mean", "std", "fraction:0", "fraction:3"])
+@pytest.mark.heavy(2)
 def test_limits_of_counts(ask, family, distance, secret):
     rest = ["--secret", secret, "--tolerance", 0.01, "--distance", distance]
     found = ask("limits", "--family", *family, *rest, "--max-risk", 0.2)
@@ -356,6 +357,7 @@ PRIORS = {
     "prior",
     [pytest.param(one, marks=pytest.mark.slow) if "~norm(" in one or "triang" in one else one for one in PRIORS],
 )
+@pytest.mark.heavy(2)
 def test_every_kind_of_prior(ask, prior):
     words = ["--family", "location", "--prior", prior, "--secret", "mean", "--tolerance", 1, "--max-risk", 0.4]
     plan = ask("plan", *words, "--method", "interval")
@@ -538,6 +540,7 @@ def test_apply_and_simulate_in_words(cli, plan_file):
     ("mu", "sigma", "tolerance", "width"),
     [(1, 0.05, 0.03, 0.5), (0.3, 0.3, 0.1, 1), (0.05, 1, 0.1, 1), (3, 3, 0.5, 5)],
 )
+@pytest.mark.heavy(2)
 def test_a_numerical_risk_is_what_an_attacker_reaches(ask, tmp_path, mu, sigma, tolerance, width):
     # beliefs much narrower than the range that was stated for them, as careful people state ranges
     path = tmp_path / "p.json"

@@ -173,6 +173,7 @@ def test_a_report_is_replaced_by_one_for_the_same_readers_alone(cli, place):
 
 
 @pytest.mark.parametrize("name", ["audit.json", "audit.html"])
+@pytest.mark.heavy(1)
 def test_an_audit_is_replaced_by_one_of_the_same_release(cli, place, name):
     assert cli(*AUDIT, name)[0] == 0
     first = Path(name).read_bytes()

@@ -48,6 +48,7 @@ def wages(place):
 
 # --- the same as of a file ------------------------------------------------------------------------
 @pytest.mark.parametrize("mode", ["shift", "scale", "lattice", "unit", "rank", "category", "smooth"])
+@pytest.mark.heavy(3)
 def test_the_rows_are_those_of_a_release_of_a_file(place, tmp_path, mode):
     frame = table_for(mode)
     frame.write_parquet(tmp_path / "in.parquet")
@@ -81,6 +82,7 @@ def test_a_specification_is_released_from_and_to_a_database(place, tmp_path, wag
     assert sv.verify(place.address("out")).ok
 
 
+@pytest.mark.heavy(2)
 def test_inspect_audit_and_verify_read_databases(place, wages):
     released("shift", wages, place.address("out"))
     assert [one.column for one in sv.inspect(wages).columns] == ["id", "value", "note"]
@@ -124,6 +126,7 @@ def test_rows_in_another_order_are_the_same_table(place, wages):
 
 
 # --- what is there already ------------------------------------------------------------------------
+@pytest.mark.heavy(2)
 def test_what_is_there_is_kept_but_for_an_earlier_release(place, wages):
     before = place.rows("wages")
     with pytest.raises(sv.FileError, match="exists and is kept"):
@@ -265,6 +268,7 @@ run()
 """
 
 
+@pytest.mark.heavy(2)
 def test_a_killed_run_leaves_no_table_and_none_of_the_original_rows(place, tmp_path):
     frame, folder = table_for("shift"), tmp_path / "temporary"
     source = place.put("wages", frame)

@@ -520,6 +520,7 @@ def attack(tiny, plan, seed, size=400_000):
 
 @pytest.mark.parametrize("name", ATTACKED)
 @pytest.mark.parametrize("method", ["dynamic", "greedy"])
+@pytest.mark.heavy(2)
 def test_risk_is_what_an_attacker_reaches(name, method):
     tiny, budget = ATTACKED[name]
     plan = tiny.plan(method, max_distortion=budget)

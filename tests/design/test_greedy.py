@@ -122,6 +122,7 @@ def greedy_curve(name):
 
 
 @pytest.mark.parametrize("name", UNPROMISED)
+@pytest.mark.heavy(1)
 def test_more_budget_can_hurt_greedy_but_never_the_programme(name):
     tiny = UNPROMISED[name]
     risks = [risk for _, risk in greedy_curve(name)]

@@ -171,6 +171,7 @@ def interrupted_everywhere(shim, folder, format, fault, *, old, exchange=True, f
 
 
 @pytest.mark.parametrize(("fault", "first"), [("KILL", 1), ("EIO", 2)])
+@pytest.mark.heavy(1)
 def test_each_step_interrupted_once(shim, tmp_path, fault, first):
     """One half of the steps by either fault; the slow tests interrupt each step by each."""
     assert interrupted_everywhere(shim, tmp_path, "t.csv", fault, old=True, first=first, apart=2) > 20
@@ -255,6 +256,7 @@ def held(folder, *arguments):
 
 
 @pytest.mark.parametrize("common", ["output", "record"])
+@pytest.mark.heavy(1)
 def test_a_second_run_is_told_and_the_first_is_not_disturbed(cli, tmp_path, common):
     source, record = written(tmp_path / "t.csv"), tmp_path / "r.json"
     sv.save_plan(PLAN, tmp_path / "plan.json")
@@ -405,6 +407,7 @@ main()
 
 
 @pytest.mark.parametrize("format", ["t.arrow", "t.parquet"])
+@pytest.mark.heavy(1)
 def test_a_long_input_that_is_cut_while_it_is_written_is_a_sentence(tmp_path, format):
     """A mapped file would end the process by SIGBUS."""
     source, target = written(tmp_path / format, rows=1_500_000), tmp_path / f"out-{format}"

@@ -29,6 +29,7 @@ def tables():
     ("what", "long", "codec"),
     [("numbers", True, "SNAPPY"), ("log", True, "ZSTD"), ("numbers", False, "ZSTD"), ("log", False, "ZSTD")],
 )
+@pytest.mark.heavy(2)
 def test_what_is_packed_how(tmp_path, monkeypatch, what, long, codec):
     table = tables()[what]
     table.write_parquet(tmp_path / "in.parquet")

@@ -174,6 +174,7 @@ def python(script, *arguments, **environment):
 
 # --- every mode, every format -------------------------------------------------------------------
 @pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.heavy(2)
 def test_a_fresh_release_agrees_with_its_card_and_with_the_release_of_an_array(cli, tmp_path, plans, format):
     # every plan as CSV and as Parquet, each of the other formats with every third plan
     number = FORMATS.index(format)
@@ -511,6 +512,7 @@ STOPPED = """
 
 
 @pytest.mark.parametrize("format", ["t.parquet", "t.csv", "t"])
+@pytest.mark.heavy(1)
 def test_a_killed_run_leaves_one_partial_that_the_next_run_removes(cli, tmp_path, plans, format):
     source, target = written(frame(rows=BLOCK + 99), tmp_path / format), tmp_path / f"out-{format}"
     before = snapshot(tmp_path)
@@ -541,6 +543,7 @@ KILLED_LATE = """
 
 
 @pytest.mark.parametrize("suffix", ["r.json", ".card.json", "out.parquet"])
+@pytest.mark.heavy(1)
 def test_a_run_killed_before_a_renaming_leaves_nothing_that_the_next_run_does_not_remove(cli, tmp_path, plans, suffix):
     source, target, record = written(frame(), tmp_path / "t.parquet"), tmp_path / "out.parquet", tmp_path / "r.json"
     arguments = ["release", plans("shift"), source, target, "--column", "x", "--record", record]
@@ -552,6 +555,7 @@ def test_a_run_killed_before_a_renaming_leaves_nothing_that_the_next_run_does_no
 
 
 @pytest.mark.parametrize("format", ["t.parquet", "t.csv", "t"])
+@pytest.mark.heavy(1)
 def test_a_run_stopped_from_the_keyboard_says_so_and_leaves_nothing(tmp_path, plans, format):
     source, target = written(frame(rows=BLOCK + 99), tmp_path / format), tmp_path / f"out-{format}"
     before = snapshot(tmp_path)
@@ -562,6 +566,7 @@ def test_a_run_stopped_from_the_keyboard_says_so_and_leaves_nothing(tmp_path, pl
 
 @pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129)])
 @pytest.mark.parametrize("format", ["t.parquet", "t.csv"])
+@pytest.mark.heavy(2)
 def test_a_run_that_is_told_to_end_cleans_up(tmp_path, plans, format, name, code):
     source, target = written(frame(rows=BLOCK + 99), tmp_path / format), tmp_path / f"out-{format}"
     before = snapshot(tmp_path)
@@ -738,6 +743,7 @@ def test_the_record_keeps_what_the_holder_needs(cli, tmp_path, plans, name):
         for format in ("t.parquet", "t.csv", "t.csv.gz", "t.arrow", "t.xlsx", "t")
     ],
 )
+@pytest.mark.heavy(4)
 def test_the_same_record_gives_the_same_file(cli, tmp_path, plans, name, format):
     source, record = written(frame(name), tmp_path / format), tmp_path / "r.json"
     one, two, three = (tmp_path / f"{number}-{format}" for number in "123")
@@ -1059,6 +1065,7 @@ def test_a_file_that_is_not_there(cli, tmp_path, monkeypatch, command, path):
 
 # --- seeds mean the same everywhere -----------------------------------------------------------------------
 @pytest.mark.parametrize("name", ["shift", "unit", "rank", "redrawn", "category"])
+@pytest.mark.heavy(1)
 def test_a_seed_means_the_same_rows_however_the_input_is_stored(cli, tmp_path, plans, name):
     rows = BLOCK + 4_321
     table = frame(name, rows=rows).drop("note")
@@ -1255,6 +1262,7 @@ def test_accepted_leaks_are_named_in_public(cli, tmp_path, plans):
 # --- rounding ------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("digits", [-1, 0, 2, 15])
 @pytest.mark.parametrize("format", ["t.parquet", "t.csv", "t.xlsx"])
+@pytest.mark.heavy(2)
 def test_rounding_is_exact_and_verified(cli, tmp_path, plans, format, digits):
     # every plan meets every format, and every number of digits
     odd = (("t.parquet", "t.csv", "t.xlsx").index(format) + (-1, 0, 2, 15).index(digits)) % 2
@@ -1334,6 +1342,7 @@ def zoo(rows=400):
 
 @pytest.mark.parametrize("format", ["t.parquet", "t.csv", "t.csv.gz", "t.arrow", "t.xlsx", "t"])
 @pytest.mark.parametrize("rows", [0, 1, 400])
+@pytest.mark.heavy(2)
 def test_inspect_looks_at_columns_of_any_kind_in_any_format(cli, tmp_path, format, rows):
     table = zoo()[:rows]
     path = written(table, tmp_path / format)
@@ -1465,6 +1474,7 @@ COLUMNS = {
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data(), accept=st.booleans())
 @pytest.mark.parametrize("format", ["t.parquet", "t.csv", "t.arrow", "t.xlsx"])
+@pytest.mark.heavy(2)
 def test_any_small_table_ends_in_a_sentence_or_passes_verify(cli, tmp_path_factory, plans, format, data, accept):
     kind = data.draw(st.sampled_from(sorted(COLUMNS)))
     fitting = {

@@ -164,6 +164,7 @@ CASES = {
 @pytest.mark.usefixtures("no_optimum")
 @pytest.mark.parametrize("method", ["interval", "comb", "dynamic", "layered"])
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.heavy(2)
 def test_no_attacker_hits_more_often_than_stated(case, method):
     prior, tolerance, known = CASES[case]
     asked = problem(prior=prior, tolerance=tolerance, **known)

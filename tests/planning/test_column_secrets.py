@@ -118,6 +118,7 @@ CASES = {"ratio": (ratio(), 0.2, (0.5, 2.0)), "difference": (difference(), 0.25,
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.heavy(1)
 def test_the_risk_is_what_the_best_attacker_on_the_whole_released_table_reaches(name):
     """Tables with a drawn secret are released; the attacker has the table, and all secrets that lead to what it shows.
 

@@ -79,6 +79,7 @@ def test_a_point_is_the_programme_at_its_own_distortion(made):
         assert plan.distortion <= point["distortion"] * (1 + 1e-9)
 
 
+@pytest.mark.heavy(1)
 def test_a_point_of_greedy_is_reached_by_greedy(made):
     """The greedy rule is not monotone: at its own distortion a point may come out otherwise, but not often."""
     frontier, grid, release, _ = made

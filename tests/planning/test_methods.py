@@ -171,6 +171,7 @@ COUNTS = {
 
 @pytest.mark.usefixtures("no_optimum")
 @pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.heavy(2)
 def test_the_programme_beats_the_dynamic_programme_which_beats_the_greedy_rule(name):
     problem, budget = COUNTS[name]
     plans = {method: sv.plan(problem, max_distortion=budget, method=method, grid=80) for method in ALONE[2:]}
@@ -264,6 +265,7 @@ QUICK = ("comb", "layered", "optimal")
     [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in PLANS],
     indirect=True,
 )
+@pytest.mark.heavy(1)
 def test_an_audit_finds_the_plans_risk_and_no_more(plan, column):
     released = sv.release(plan, column, seed=3)
     report = sv.audit(plan, column, released, trials=200, seed=2)

@@ -102,6 +102,7 @@ every_plan = pytest.mark.parametrize("name", ASKED)
 
 
 @every_plan
+@pytest.mark.heavy(2)
 def test_round_trip_byte_for_byte(name, tmp_path):
     plan, path, again = made(name), tmp_path / "plan.json", tmp_path / "again.json"
     save_plan(plan, path)
@@ -459,6 +460,7 @@ def key_paths(data, above=()):
 
 
 @every_plan
+@pytest.mark.heavy(1)
 def test_no_misspelt_key_is_taken_as_left_out(name):
     text = text_of(name)
     for *above, key in key_paths(json.loads(text)):

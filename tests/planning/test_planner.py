@@ -263,6 +263,7 @@ def test_a_distortion_below_the_tolerance(budget, secret):
 
 
 @pytest.mark.parametrize("seed", range(8))  # each kind of secret twice
+@pytest.mark.heavy(2)
 def test_triangle_plans_are_within_one_percent(seed):
     rng = np.random.default_rng(2000 + seed)
     secret = [sv.Quantile(float(rng.uniform(0, 1))), sv.Std(), sv.Mean(), sv.Quantile(0.48)][seed % 4]
@@ -523,6 +524,7 @@ MODES = {
 
 
 @pytest.mark.parametrize("name", list(MODES))
+@pytest.mark.heavy(1)
 def test_the_declared_structure_chooses_the_mode(name):
     plan = sv.plan(MODES[name], max_risk=0.4)
     assert plan.mode == re.split(r"[ ,]", name)[0]

@@ -183,6 +183,7 @@ def test_gamma_by_search_is_that_of_the_lorenz_curve_and_never_above(alpha):
 
 @pytest.mark.parametrize("make", [LOGISTIC, LAPLACE], ids=["logistic", "laplace"])
 @pytest.mark.parametrize("secret", [sv.Std(), sv.Quantile(0.9), Mad(), Middle()], ids=lambda s: s.label)
+@pytest.mark.heavy(2)
 def test_a_family_without_closed_forms_plans_and_its_risk_is_what_an_attacker_reaches(make, secret):
     asked = question(make(), secret)
     for target in ({"max_risk": 0.3}, {"max_distortion": 1.5}, {"bin": 2.0}):

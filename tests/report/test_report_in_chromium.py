@@ -44,6 +44,7 @@ def report(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (375, "light"), (375, "dark")])
+@pytest.mark.heavy(1)
 def test_it_opens_offline_and_nothing_runs_or_is_cut_off(browser, report, width, scheme):
     context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme, offline=True)
     page, asked, said = context.new_page(), [], []

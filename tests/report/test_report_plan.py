@@ -116,6 +116,7 @@ PLANS = {
 
 @pytest.mark.usefixtures("no_optimum")
 @pytest.mark.parametrize("name", PLANS)
+@pytest.mark.heavy(1)
 def test_no_release_moves_the_secret_farther_than_said(name):
     asked, target, least = PLANS[name]
     plan = sv.plan(asked, **target)

@@ -105,6 +105,7 @@ MORE: dict[str, Callable[[Page, Path], None]] = {
 
 
 @pytest.mark.parametrize("page", PAGES)
+@pytest.mark.heavy(5)
 def test_the_code_of_a_page_runs_and_prints_what_it_says(page, tmp_path):
     run_page(page, tmp_path, more=MORE.get(page))
 

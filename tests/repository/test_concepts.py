@@ -146,6 +146,7 @@ def test_the_counter_counts_what_decides_by_kind_and_nothing_else(code, concept,
 
 
 @pytest.mark.parametrize(("name", "most"), [("secrets", 15), ("modes", 0)])
+@pytest.mark.heavy(1)
 def test_concepts_are_not_tested_by_kind_outside_their_own_folder(name, most):
     found = list(places(CONCEPTS[name]))
     assert len(found) <= most, "\n".join(found)

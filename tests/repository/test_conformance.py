@@ -33,6 +33,7 @@ CHECKS = [(family, name, check) for family in registered_families() for name, ch
 
 
 @pytest.mark.parametrize(("family", "name", "check"), CHECKS, ids=[f"{f.name}-{n}" for f, n, _ in CHECKS])
+@pytest.mark.heavy(2)
 def test_every_registered_family_passes(family, name, check):
     assert family.name in FAMILIES
     check()  # raises ConformanceError where two ways to the same number differ

@@ -309,6 +309,7 @@ class QuartileSum(Secret):
 
 
 @pytest.mark.parametrize(("known", "mode"), [({}, "shift"), ({"step": 1.0}, "lattice"), ({"minimum": 0.0}, "scale")])
+@pytest.mark.heavy(1)
 def test_a_secret_that_moves_twice_as_far_as_the_column_is_released_as_the_plan_says(tmp_path, known, mode):
     try:
         secret = loaded(tmp_path, "quartile_sum", SUM).QuartileSum()

@@ -232,6 +232,7 @@ def on_the_border(problem, rng, size=100_000):
 
 
 @pytest.mark.parametrize("name", list(CASES))
+@pytest.mark.heavy(1)
 def test_attack_and_distortion(name):
     problem, _ = CASES[name]
     family = problem.family.name

@@ -158,6 +158,7 @@ def test_two_beliefs_with_heavy_tails_against_sampling(step):
 
 # --- positive controls -----------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", CONTROLS)
+@pytest.mark.heavy(1)
 def test_finds_plans_that_state_less_than_the_truth(name):
     control = CONTROLS[name]
     found = true_risk(control)
@@ -183,6 +184,7 @@ def test_two_millionths_too_little_are_found(number):
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.heavy(1)
 def test_the_library_makes_none_of_them_anymore(name):
     state, _, sentence = examine(CASES[name], plan_seconds=60, check_seconds=60)
     assert state in ("checked", "refused"), sentence

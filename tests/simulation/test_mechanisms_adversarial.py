@@ -83,6 +83,7 @@ def groups(keys):
 
 # --- the stated risk against an attacker that learns from draws and is scored on others -----------------
 @pytest.mark.parametrize("name", PLANS)
+@pytest.mark.heavy(1)
 def test_an_attacker_that_learns_from_draws_meets_the_stated_risk_and_never_more(made, name):
     plan, trials = made(name), 100_000
     (parameter,) = plan.problem.box.free

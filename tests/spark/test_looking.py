@@ -84,6 +84,7 @@ RELEASED = {
     ("mode", "share"),
     [("shift", 0.0), ("scale", 0.0), ("lattice", 0.0), ("odds", 0.0), ("shift", 0.3), ("shift", 0.95)],
 )
+@pytest.mark.heavy(1)
 def test_the_release_is_that_of_one_machine(in_parts, mode, share):
     table = RELEASED[mode].with_columns(gaps(share))
     wanted, found = answer(mode, table), answer(mode, in_parts(table))
@@ -105,6 +106,7 @@ TELLING = {
 
 
 @pytest.mark.parametrize("what", TELLING)
+@pytest.mark.heavy(1)
 def test_a_column_that_tells_is_refused_in_the_same_words(in_parts, what):
     table = RELEASED["shift"].with_columns(TELLING[what])
     if what == "averages of groups":
@@ -149,6 +151,7 @@ def test_a_long_column_keeps_the_sample_of_one_machine(in_parts, monkeypatch):
     assert found.record == answer("shift", table).record
 
 
+@pytest.mark.slow
 def test_many_partitions_are_read_past_the_driver(in_parts, monkeypatch):
     monkeypatch.setattr(looking, "_MOST_PARTS", len(CUTS) - 3)  # one has no rows
     found, wanted = answer("shift", in_parts(RELEASED["shift"])), answer("shift", RELEASED["shift"])

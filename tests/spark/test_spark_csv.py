@@ -70,6 +70,7 @@ def both_ways(plan, source, **options):
         (DIFFERENCE, grouped_table("difference"), "file"),
     ],
 )
+@pytest.mark.heavy(1)
 def test_what_is_written_is_what_spark_alone_writes(tmp_path, asked, in_parts, monkeypatch, plan, table, layout):  # noqa: F811
     for name in ("together", "beside", "beside_some", "pieces", "column"):
         monkeypatch.setattr(SparkCsv, name, None)
@@ -120,6 +121,7 @@ def test_a_refusal_is_that_of_spark_alone(tmp_path, asked, in_parts):  # noqa: F
 
 
 @pytest.mark.parametrize("what", ["a failure", "a lost worker"])
+@pytest.mark.heavy(1)
 def test_a_failure_in_the_middle_leaves_nothing(tmp_path, asked, in_parts, monkeypatch, what):  # noqa: F811
     source = stored(tmp_path, drawn_table("unit", BLOCK + 700))
     real = spark_parquet.write_span

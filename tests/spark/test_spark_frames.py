@@ -102,6 +102,7 @@ def check_same(found, wanted):
 
 
 @pytest.mark.parametrize("mode", DRAWN)
+@pytest.mark.heavy(1)
 def test_modes_that_draw_rows_are_those_of_one_machine(spark, place, asked, in_parts, monkeypatch, mode):  # noqa: F811
     nothing_passes_the_driver(monkeypatch)
     nothing_is_kept_on_the_driver(monkeypatch, spark)
@@ -126,6 +127,7 @@ MEDIAN = sv.plan(sv.Problem(secret=sv.Quantile(0.5), prior=(50, 200), tolerance=
         ("partitions that may change", "lattice", BY_MODE["lattice"], lambda frame: frame.repartition(3).sort("id")),
     ],
 )
+@pytest.mark.heavy(1)
 def test_columns_that_cannot_be_looked_at_where_they_lie(
     place,
     asked,  # noqa: F811
@@ -149,6 +151,7 @@ def test_columns_that_cannot_be_looked_at_where_they_lie(
 
 
 @pytest.mark.parametrize("kind", GROUPS)
+@pytest.mark.heavy(1)
 def test_two_groups(spark, place, asked, in_parts, monkeypatch, kind):  # noqa: F811
     nothing_passes_the_driver(monkeypatch)
     nothing_is_kept_on_the_driver(monkeypatch, spark)
@@ -159,6 +162,7 @@ def test_two_groups(spark, place, asked, in_parts, monkeypatch, kind):  # noqa: 
 
 
 @pytest.mark.parametrize("kind", two_columns.PLANS)
+@pytest.mark.heavy(1)
 def test_two_columns(spark, place, asked, in_parts, monkeypatch, kind):  # noqa: F811
     nothing_passes_the_driver(monkeypatch)
     nothing_is_kept_on_the_driver(monkeypatch, spark)
@@ -167,6 +171,7 @@ def test_two_columns(spark, place, asked, in_parts, monkeypatch, kind):  # noqa:
     assert left(place) == [["released"]]
 
 
+@pytest.mark.slow
 def test_a_specification_of_many_columns(spark, place, asked, in_parts, monkeypatch):  # noqa: F811
     nothing_passes_the_driver(monkeypatch)
     nothing_is_kept_on_the_driver(monkeypatch, spark)
@@ -178,6 +183,7 @@ def test_a_specification_of_many_columns(spark, place, asked, in_parts, monkeypa
 
 
 @pytest.mark.parametrize("mode", ["shift", "unit"])
+@pytest.mark.heavy(1)
 def test_shuffled_rows_are_in_the_order_of_one_machine(place, asked, in_parts, monkeypatch, mode):  # noqa: F811
     table = RELEASED["shift"] if mode == "shift" else drawn_table(mode)
     wanted = answer(BY_MODE[mode], table, column="x", shuffle=True)
@@ -189,6 +195,7 @@ def test_shuffled_rows_are_in_the_order_of_one_machine(place, asked, in_parts, m
 
 # --- refusals -------------------------------------------------------------------------------------
 @pytest.mark.parametrize("what", TELLING)
+@pytest.mark.heavy(1)
 def test_a_column_that_tells_is_refused_in_the_same_words(place, asked, in_parts, what):  # noqa: F811
     table = RELEASED["shift"].with_columns(TELLING[what])
     if what == "averages of groups":
@@ -210,6 +217,7 @@ def test_a_column_that_tells_is_refused_in_the_same_words(place, asked, in_parts
         ("unit", {"x": 10 * pl.col("x")}, "outside"),
     ],
 )
+@pytest.mark.heavy(1)
 def test_what_one_machine_refuses_is_refused_in_the_same_words(place, asked, in_parts, mode, change, said):  # noqa: F811
     table = drawn_table(mode).with_columns(**change)
     wanted = answer(BY_MODE[mode], table, column="x")
@@ -234,6 +242,7 @@ def test_partitions_that_tell_are_no_part_of_what_is_released(place, asked, in_p
 
 
 # --- what is handed back --------------------------------------------------------------------------
+@pytest.mark.slow
 def test_types_names_and_missing_values(spark, place, asked, monkeypatch):  # noqa: F811
     """They are those of the original, and of the other way; rows that are drawn anew in each run are drawn once."""
     nothing_passes_the_driver(monkeypatch)
@@ -267,6 +276,7 @@ def test_types_names_and_missing_values(spark, place, asked, monkeypatch):  # no
 
 
 @pytest.mark.parametrize("what", ["a map", "an interval", "one name twice", "names that differ in case"])
+@pytest.mark.heavy(1)
 def test_columns_that_files_cannot_have_go_past_the_driver(spark, place, asked, what):  # noqa: F811
     column = {
         "a map": "map('a', id) m",
@@ -284,6 +294,7 @@ def test_columns_that_files_cannot_have_go_past_the_driver(spark, place, asked, 
     assert left(place) == []
 
 
+@pytest.mark.slow
 def test_columns_that_move_alike_stay_where_they_lie(place, asked, in_parts):  # noqa: F811
     table = RELEASED["shift"]
     check_same(answer(BY_MODE["shift"], in_parts(table), column="x"), answer(BY_MODE["shift"], table, column="x"))
@@ -291,6 +302,7 @@ def test_columns_that_move_alike_stay_where_they_lie(place, asked, in_parts):  #
     assert left(place) == []
 
 
+@pytest.mark.slow
 def test_short_tables_are_not_written(spark, place, asked, monkeypatch):  # noqa: F811
     table = drawn_table("unit").head(40_000)
     check_same(
@@ -310,6 +322,7 @@ class _Cluster:
         self.master = "spark://elsewhere:7077"
 
 
+@pytest.mark.slow
 def test_a_cluster_needs_a_folder_that_all_its_machines_see(spark, place, asked, in_parts, monkeypatch):  # noqa: F811
     table = drawn_table("unit")
     wanted = answer(BY_MODE["unit"], table, column="x")
@@ -397,6 +410,7 @@ def test_what_was_released_goes_with_the_process_and_what_a_killed_one_left_with
         ("write_span", "a stop"),
     ],
 )
+@pytest.mark.heavy(1)
 def test_a_failure_leaves_nothing(place, asked, in_parts, monkeypatch, where, what):  # noqa: F811
     real, there = getattr(workers, where), []
 
@@ -444,6 +458,7 @@ def test_a_copy_that_cannot_be_written_leaves_nothing(spark, place, asked, in_pa
     assert left(place) == []
 
 
+@pytest.mark.slow
 def test_files_that_change_are_refused(place, asked, in_parts, monkeypatch):  # noqa: F811
     asks = spark_parquet.on_workers
 

@@ -89,6 +89,7 @@ def table(kind="ratio", rows=ROWS, share=0.3, seed=1):
         ("difference", "one group", 0.001),  # too few in the whole table to leave one out
     ],
 )
+@pytest.mark.heavy(1)
 def test_the_release_is_that_of_one_machine_and_no_row_passes_the_driver(
     spark,
     tmp_path,
@@ -109,6 +110,7 @@ def test_the_release_is_that_of_one_machine_and_no_row_passes_the_driver(
     assert {*did[did.index("write_span") + 1 :]} == {"labels_in_span", "look_at_span", "hashes_of"}
 
 
+@pytest.mark.slow
 def test_what_one_machine_says_must_be_checked_is_said(tmp_path, asked):  # noqa: F811
     source = stored(tmp_path, table(), "many groups")
     one, there = (
@@ -142,6 +144,7 @@ TELLING = {
 
 
 @pytest.mark.parametrize("what", TELLING)
+@pytest.mark.heavy(1)
 def test_what_tells_is_refused_in_the_same_words(tmp_path, asked, what):  # noqa: F811
     before = TELLING[what](table())
     wanted, found = answers(RATIO, stored(tmp_path, before, "many groups"), column="x")
@@ -160,6 +163,7 @@ def test_what_tells_is_refused_in_the_same_words(tmp_path, asked, what):  # noqa
         (pl.Series([f"label {n}" for n in range(200)]), "label 3", "label 7"),
     ],
 )
+@pytest.mark.heavy(1)
 def test_labels_of_any_type_name_the_same_rows(tmp_path, asked, column, group, base):  # noqa: F811
     before = table("difference")
     named = column[np.random.default_rng(3).integers(0, len(column), ROWS)]
@@ -187,6 +191,7 @@ def test_a_column_that_names_nothing_is_refused_in_the_same_words(tmp_path, aske
     assert found == wanted
 
 
+@pytest.mark.slow
 def test_samples_that_were_thinned_too_much_are_taken_again(tmp_path, asked, monkeypatch):  # noqa: F811
     few = 2**13
     monkeypatch.setattr(sampler, "KEEP", few)
@@ -197,6 +202,7 @@ def test_samples_that_were_thinned_too_much_are_taken_again(tmp_path, asked, mon
     assert [do for do, _ in asked][:4] == ["labels_in_span", "look_at_span", "look_at_span", "shapes_in_span"]
 
 
+@pytest.mark.slow
 def test_shuffled_rows_are_in_the_order_of_one_machine(tmp_path, asked):  # noqa: F811
     check_same(answers(RATIO, stored(tmp_path, table(rows=60_000), "many groups"), column="x", shuffle=True))
 
@@ -217,6 +223,7 @@ max_risk = 0.2
 """
 
 
+@pytest.mark.slow
 def test_groups_of_a_specification_are_read_by_workers_too(tmp_path, asked, monkeypatch):  # noqa: F811
     from tests.tables.test_table_release import planned as specified
 

@@ -54,6 +54,7 @@ def table(kind="ratio", rows=ROWS, share=0.0):
     ("kind", "layout", "share"),
     [("ratio", "folder", 0.0), ("ratio", "many groups", 0.4), ("difference", "one group", 0.3)],
 )
+@pytest.mark.heavy(1)
 def test_the_release_is_that_of_one_machine_and_no_row_passes_the_driver(
     spark,
     tmp_path,
@@ -71,12 +72,14 @@ def test_the_release_is_that_of_one_machine_and_no_row_passes_the_driver(
     assert {*did[did.index("write_span") + 1 :]} == {"look_at_span", "hashes_of"}
 
 
+@pytest.mark.slow
 def test_columns_beside_which_all_rows_must_be_seen_are_released_as_on_one_machine(tmp_path, asked):  # noqa: F811
     # rows without a value are a group by themselves, and nearly all of them lie in one file
     check_same(answers(PLANS["difference"], stored(tmp_path, table("difference", share=0.3), "folder")))
     assert "look_beside_span" not in [do for do, _ in asked]
 
 
+@pytest.mark.slow
 def test_rounded_columns_are_read_back_by_workers(tmp_path, asked, monkeypatch):  # noqa: F811
     nothing_is_read_on_the_driver(monkeypatch)
     source = stored(tmp_path, table("difference", share=0.2), "many groups")
@@ -85,6 +88,7 @@ def test_rounded_columns_are_read_back_by_workers(tmp_path, asked, monkeypatch):
     assert "do_in_span" in did[did.index("write_span") :]
 
 
+@pytest.mark.slow
 def test_what_one_machine_says_must_be_checked_is_said(tmp_path, asked):  # noqa: F811
     source = stored(tmp_path, table(), "many groups")
     one, there = (
@@ -111,6 +115,7 @@ TELLING = {
 
 
 @pytest.mark.parametrize("what", TELLING)
+@pytest.mark.heavy(1)
 def test_what_tells_is_refused_in_the_same_words(tmp_path, asked, what):  # noqa: F811
     wanted, found = answers(RATIO, stored(tmp_path, TELLING[what](table()), "many groups"))
     assert isinstance(wanted, str)
@@ -124,6 +129,7 @@ def test_a_column_without_values_is_refused_in_the_same_words(tmp_path, asked): 
     assert found == wanted
 
 
+@pytest.mark.slow
 def test_samples_that_were_thinned_too_much_are_taken_again(tmp_path, asked, monkeypatch):  # noqa: F811
     few = 2**13
     monkeypatch.setattr(sampler, "KEEP", few)
@@ -134,11 +140,13 @@ def test_samples_that_were_thinned_too_much_are_taken_again(tmp_path, asked, mon
     assert [do for do, _ in asked][:3] == ["look_at_span", "look_at_span", "shapes_in_span"]
 
 
+@pytest.mark.slow
 def test_shuffled_rows_are_in_the_order_of_one_machine(tmp_path, asked):  # noqa: F811
     check_same(answers(RATIO, stored(tmp_path, table(rows=60_000), "many groups"), shuffle=True))
 
 
 @pytest.mark.parametrize(("where", "what"), [("shapes_in_span", "a failure"), ("write_span", "a lost worker")])
+@pytest.mark.heavy(1)
 def test_a_failure_in_the_middle_leaves_nothing(tmp_path, asked, monkeypatch, where, what):  # noqa: F811
     source = stored(tmp_path, table(), "many groups")
     place = spark_parquet if hasattr(spark_parquet, where) else asides

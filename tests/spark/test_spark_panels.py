@@ -131,6 +131,7 @@ def test_each_mode_that_draws_rows_is_tried():
 
 
 @pytest.mark.parametrize(("mode", "each", "layout"), GROUPS)
+@pytest.mark.heavy(1)
 def test_the_release_is_that_of_one_machine(spark, tmp_path, asked, monkeypatch, mode, each, layout):  # noqa: F811
     nothing_is_kept_on_the_driver(monkeypatch, spark)
     if each == 2:  # fewer persons than rows of a short table are measured on the driver, like these
@@ -145,6 +146,7 @@ def test_the_release_is_that_of_one_machine(spark, tmp_path, asked, monkeypatch,
 
 
 @pytest.mark.parametrize("change", ["in order", "texts", "one person", "one row each", "values beside"])
+@pytest.mark.heavy(1)
 def test_groups_of_any_kind(tmp_path, asked, monkeypatch, change):  # noqa: F811
     table = panel("unit", 1 if change == "one row each" else 4, ordered=change == "in order")
     if change == "texts":
@@ -183,6 +185,7 @@ known = "min=0"
 
 
 @pytest.mark.parametrize("more", ["", WAGE], ids=["alone", "with another"])
+@pytest.mark.heavy(1)
 def test_several_such_columns_of_a_specification(spark, tmp_path, asked, monkeypatch, more):  # noqa: F811
     nothing_is_kept_on_the_driver(monkeypatch, spark)
     if not more:  # beside a column that is not drawn by groups, those that hold one value for each are read here
@@ -201,11 +204,13 @@ def test_several_such_columns_of_a_specification(spark, tmp_path, asked, monkeyp
     check_same(found)
 
 
+@pytest.mark.slow
 def test_shuffled_rows_are_in_the_order_of_one_machine(tmp_path, asked, monkeypatch):  # noqa: F811
     plan = planned("unit", head='others = "keep"\nshuffle = true')
     check_same(with_one_machine_first(monkeypatch, plan, stored(tmp_path, panel("unit", 4), "many groups")))
 
 
+@pytest.mark.slow
 def test_a_dataframe_by_way_of_files(spark, place, asked, in_parts, monkeypatch):  # noqa: F811
     table, plan = panel("unit", 2), planned("unit")
     wanted = answer(plan, table)
@@ -216,6 +221,7 @@ def test_a_dataframe_by_way_of_files(spark, place, asked, in_parts, monkeypatch)
     assert left_in(place) == [["released"]]
 
 
+@pytest.mark.slow
 def test_csv_by_way_of_files(tmp_path, asked, monkeypatch):  # noqa: F811
     panel("unit", 4).write_csv(tmp_path / "in.csv")
     found = []
@@ -251,6 +257,7 @@ def test_what_one_machine_refuses_is_refused_in_the_same_words(tmp_path, asked, 
     assert found == wanted
 
 
+@pytest.mark.slow
 def test_labels_that_tell_in_the_rows_of_groups_are_refused_in_the_same_words(tmp_path, asked, monkeypatch):  # noqa: F811
     table = panel("category", 2).with_columns(told=pl.col("x").str.slice(0, 1))
     source = stored(tmp_path, table, "folder")
@@ -275,6 +282,7 @@ def test_files_that_tell_are_refused_in_the_same_words(tmp_path, asked, monkeypa
     assert found == wanted
 
 
+@pytest.mark.slow
 def test_a_row_that_left_its_group_does_not_pass_the_check(tmp_path, asked, monkeypatch):  # noqa: F811
     plan, source = planned("jitter"), stored(tmp_path, panel("jitter", 4), "many groups")
     done = release_table(plan, source, tmp_path / "out.parquet", seed=7)
@@ -344,6 +352,7 @@ def test_too_little_room_is_refused_before_the_work(tmp_path, asked, monkeypatch
 # --- what goes wrong ------------------------------------------------------------------------------
 @pytest.mark.parametrize("what", ["a failure", "a lost worker", "a refusal"])
 @pytest.mark.parametrize("step", ["cut_span", "begin_in_stretch", "put_in_rows"])
+@pytest.mark.heavy(1)
 def test_a_failure_in_the_middle_leaves_nothing(tmp_path, asked, monkeypatch, step, what):  # noqa: F811
     source = stored(tmp_path, panel("unit", 4), "many groups")
     real = workers.do_item
@@ -363,6 +372,7 @@ def test_a_failure_in_the_middle_leaves_nothing(tmp_path, asked, monkeypatch, st
     assert left(tmp_path) == {"in.parquet"}
 
 
+@pytest.mark.slow
 def test_work_that_is_done_twice_gives_the_same(tmp_path, asked, monkeypatch):  # noqa: F811
     real = workers.do_item
 

@@ -110,6 +110,7 @@ def nothing_is_read_on_the_driver(monkeypatch):
         ("affine", 0.0, "folder"),
     ],
 )
+@pytest.mark.heavy(1)
 def test_the_release_is_that_of_one_machine_and_no_row_passes_the_driver(
     tmp_path, asked, monkeypatch, mode, share, layout
 ):
@@ -169,6 +170,7 @@ SPREAD = [
 
 
 @pytest.mark.parametrize(("mode", "share", "layout"), SPREAD)
+@pytest.mark.heavy(1)
 def test_modes_that_draw_rows_read_and_keep_none_on_the_driver_either(
     spark, tmp_path, asked, monkeypatch, mode, share, layout
 ):
@@ -193,6 +195,7 @@ def test_modes_that_draw_rows_read_and_keep_none_on_the_driver_either(
         ("unit", {"told": 3 * pl.col("x") + 1}, "'told'"),
     ],
 )
+@pytest.mark.heavy(1)
 def test_rows_that_are_drawn_and_told_are_refused_in_the_same_words(tmp_path, asked, mode, change, said):
     table = drawn_table(mode, 2 * BLOCK + 700).with_columns(**change)
     wanted, found = answers(BY_MODE[mode], stored(tmp_path, table, "many groups"), column="x")
@@ -202,6 +205,7 @@ def test_rows_that_are_drawn_and_told_are_refused_in_the_same_words(tmp_path, as
 
 
 @pytest.mark.parametrize("what", TELLING)
+@pytest.mark.heavy(1)
 def test_a_column_that_tells_is_refused_in_the_same_words(tmp_path, asked, what):
     table = RELEASED["shift"].with_columns(TELLING[what])
     if what == "averages of groups":
@@ -230,6 +234,7 @@ def test_values_off_the_step_in_the_last_rows_are_refused(tmp_path, asked):
     assert [do for do, _ in asked] == ["look_at_span"]
 
 
+@pytest.mark.slow
 def test_a_sample_that_was_thinned_too_much_is_taken_again(tmp_path, asked, monkeypatch):
     from statveil.tables.structure.reading import sampler
 
@@ -242,6 +247,7 @@ def test_a_sample_that_was_thinned_too_much_is_taken_again(tmp_path, asked, monk
 
 
 @pytest.mark.parametrize("mode", ["shift", "rank"])
+@pytest.mark.heavy(1)
 def test_shuffled_rows_are_in_the_order_of_one_machine(tmp_path, asked, mode):
     table = RELEASED["shift"] if mode == "shift" else drawn_table(mode)
     source = stored(tmp_path, table.head(60_000), "many groups")
@@ -318,6 +324,7 @@ def test_no_row_of_a_specification_is_read_on_the_driver(tmp_path, asked, monkey
     assert did[did.index("write_span") :].count("show_span") == 1, "what is derived is worked out again by workers"
 
 
+@pytest.mark.slow
 def test_a_column_of_a_specification_that_tells_is_refused_in_the_same_words(tmp_path, asked):
     table = many_columns(np.random.default_rng(3)).with_columns(told=3 * pl.col("wage") + 7)
     wanted, found = both_specifications(table_release.planned(MANY), stored(tmp_path, table, "many groups"))
@@ -325,6 +332,7 @@ def test_a_column_of_a_specification_that_tells_is_refused_in_the_same_words(tmp
     assert found == wanted
 
 
+@pytest.mark.slow
 def test_columns_of_a_specification_that_move_along_are_not_read_on_the_driver_either(tmp_path, asked, monkeypatch):
     nothing_is_read_on_the_driver(monkeypatch)
     table = table_release.table(BLOCK + 900)
@@ -410,6 +418,7 @@ def left(folder):
 
 
 @pytest.mark.parametrize("what", ["a failure", "a refusal", "a lost worker", "a wrong number of rows"])
+@pytest.mark.heavy(1)
 def test_a_failure_in_the_middle_leaves_nothing(tmp_path, asked, monkeypatch, what):
     source = stored(tmp_path, RELEASED["shift"], "many groups")
 
@@ -437,6 +446,7 @@ def test_a_failure_in_the_middle_leaves_nothing(tmp_path, asked, monkeypatch, wh
 @pytest.mark.parametrize(
     ("where", "what"), [("do_item", "a failure"), ("do_item", "a lost worker"), ("look_beside_span", "a refusal")]
 )
+@pytest.mark.heavy(1)
 def test_a_failure_in_the_middle_of_the_ranks_leaves_nothing(tmp_path, asked, monkeypatch, where, what):
     source = stored(tmp_path, drawn_table("rank"), "many groups")
     real = getattr(workers, where)
@@ -456,6 +466,7 @@ def test_a_failure_in_the_middle_of_the_ranks_leaves_nothing(tmp_path, asked, mo
     assert left(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_ranks_that_are_worked_out_twice_are_the_same(tmp_path, asked, monkeypatch):
     source = stored(tmp_path, drawn_table("rank", BLOCK + 700), "many groups")
     monkeypatch.setattr(spread_ranks, "_RUN", 50_000)

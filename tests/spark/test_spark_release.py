@@ -90,6 +90,7 @@ def test_other_rows_when_it_runs_again_are_refused(spark, tmp_path):
         released.toArrow()
 
 
+@pytest.mark.slow
 def test_types_names_and_missing_values(spark):
     when = dt.datetime(2024, 5, 1, 12)
     rows = 400
@@ -125,6 +126,7 @@ def test_a_specification_of_many_columns(spark):
 
 
 @pytest.mark.parametrize("kind", two_columns.PLANS)
+@pytest.mark.heavy(1)
 def test_two_columns_that_move_apart(spark, kind):
     table, plan = two_columns.table(kind, ROWS), two_columns.PLANS[kind]
     wanted = sv.release(plan, table, seed=SEED, details=True)

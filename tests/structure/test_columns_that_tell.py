@@ -122,6 +122,7 @@ TELLING = {
 
 
 @pytest.mark.parametrize("name", TELLING)
+@pytest.mark.heavy(2)
 def test_a_column_that_tells_is_refused_and_gives_all_away_where_forced(name):
     beside, original = TELLING[name]
     hits = 0

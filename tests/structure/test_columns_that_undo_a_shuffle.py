@@ -63,6 +63,7 @@ def test_an_id_that_sorts_as_text_undoes_a_shuffle_and_is_refused(name, plan):
 
 
 @pytest.mark.parametrize("name", ["number", "time", "ulid"])
+@pytest.mark.heavy(1)
 def test_a_weak_drift_is_brought_back_by_whatever_numbers_the_rows(name):
     """Too weak for a group, strong enough for an order: what the shuffle was for."""
     rng = np.random.default_rng(7)
@@ -77,6 +78,7 @@ def test_a_weak_drift_is_brought_back_by_whatever_numbers_the_rows(name):
 
 @pytest.mark.filterwarnings("ignore:The smallest or the largest")  # by chance, and not what is asked here
 @pytest.mark.parametrize("plan", [BINOMIAL, POISSON, SHARES], ids=["rank", "unit", "category"])
+@pytest.mark.heavy(1)
 def test_ids_of_rows_without_an_order_and_ids_in_another_order_are_fine(plan):
     for seed in range(2):
         rng = np.random.default_rng(seed)

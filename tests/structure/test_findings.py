@@ -38,6 +38,7 @@ def as_float32(values):
 @pytest.mark.parametrize(
     "step", [1, 0.1, 0.01, 0.001, 0.25, 0.125, 0.5, 5, 25, 1000, 1 / 550, 1 / 3, 1 / 7, 2**-20, 0.3]
 )
+@pytest.mark.heavy(4)
 def test_step_is_found(rows, step):
     rng = np.random.default_rng(rows)
     for spread in (40, 3_000):
@@ -194,6 +195,7 @@ CONTINUOUS = {
 
 
 @pytest.mark.parametrize("name", CONTINUOUS)
+@pytest.mark.heavy(2)
 def test_continuous_columns_are_silent(name):
     for seed in range(0, 22, 2):
         rng = np.random.default_rng(seed)
@@ -220,6 +222,7 @@ LATTICES = {
 
 
 @pytest.mark.parametrize("name", LATTICES)
+@pytest.mark.heavy(2)
 def test_smooth_lattices_show_their_step_only(name):
     """Chance shows something else once in a hundred columns or so: attackers need no more than that."""
     more = 0

@@ -87,6 +87,7 @@ def test_some_of_the_rows_are_enough(share):
 
 @pytest.mark.parametrize("rows", [30, 120, 1_000])
 @pytest.mark.parametrize("made", [(1.2345, 6), (np.log(1.5), 5), (np.log(1.1), 4), (1.2345, None)])
+@pytest.mark.heavy(3)
 def test_logarithms_to_any_base_are_found_with_few_digits(made, rows):
     by, decimals = made
 

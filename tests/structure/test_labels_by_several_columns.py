@@ -178,6 +178,7 @@ def rules(frame):
 
 @pytest.mark.parametrize("rows", [300, 1_000])
 @pytest.mark.parametrize("made", [*LIMITS, *COMPARED, *SUMS, same_town])
+@pytest.mark.heavy(6)
 def test_a_rule_of_several_columns_is_refused(made, rows):
     for seed in range(3):
         frame, _ = table(made, seed, rows)

@@ -93,6 +93,7 @@ def told(x, others):
 
 @pytest.mark.parametrize("rows", [300, 1_000])
 @pytest.mark.parametrize("kind", [*DECIDED, *FIRST])
+@pytest.mark.heavy(5)
 def test_a_label_that_several_columns_decide_is_named_with_them(kind, rows):
     for seed in range(3):
         rng = np.random.default_rng([seed, rows])

@@ -32,6 +32,7 @@ def test_some_rows_in_another_unit_are_found(rows, share, rate):
 
 
 @pytest.mark.parametrize("rows", [60, 300, 2000, 20_000])
+@pytest.mark.heavy(2)
 def test_columns_without_a_unit_are_clean(rows):
     rng = np.random.default_rng(rows)
     for _ in range(20):

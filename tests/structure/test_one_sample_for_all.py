@@ -90,6 +90,7 @@ def test_columns_have_the_sample_that_each_has_by_itself(seed, rows):
 
 
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.heavy(2)
 def test_columns_are_told_by_what_tells_each_by_itself(seed):
     rng, hidden, others = drawn(seed, 600)
     others["mean"] = pl.Series([float(np.mean(hidden["x3"]))] + [None] * 599, dtype=pl.Float64)

@@ -96,6 +96,7 @@ def paired(values, places):
 
 @pytest.mark.parametrize(("mode", "rows"), [*((mode, 1_000) for mode in PLANS), ("rank", 500), ("category", 3_000)])
 @pytest.mark.parametrize("order", [*PAIRED, *SORTED])
+@pytest.mark.heavy(5)
 def test_every_order_is_refused_by_name_and_goes_when_shuffled(mode, order, rows):
     rng = np.random.default_rng([rows, *order.encode()])
     drawn = column(mode, rows, rng)
@@ -198,6 +199,7 @@ GROUPED = {
 @pytest.mark.parametrize("pairs", [60, 1_000])
 @pytest.mark.parametrize("order", GROUPED)
 @pytest.mark.parametrize("kind", ["ratio", "difference"])
+@pytest.mark.heavy(3)
 def test_pairs_of_two_groups_are_refused_however_they_stand_and_taken_when_shuffled(kind, order, pairs):
     plan = {"ratio": RATIO, "difference": DIFFERENCE}[kind]
     rng = np.random.default_rng([pairs, *order.encode()])

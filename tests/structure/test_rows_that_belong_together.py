@@ -270,6 +270,7 @@ def test_pairs_with_rows_of_neither_group_are_refused_as_these_stay():
 
 @pytest.mark.parametrize("variant", ["partner", "a prefix in one", "in the middle", "domain", "two columns"])
 @pytest.mark.parametrize("noise", [0.0, 1 / 3])
+@pytest.mark.heavy(3)
 def test_two_columns_of_which_one_is_that_of_the_partner_are_refused(variant, noise):
     rng = np.random.default_rng([14, *variant.encode()])
     group = grouped(rng, 400, 2)

@@ -277,6 +277,7 @@ def test_the_rows_that_are_held_are_the_same_however_the_table_comes(pieces):
 
 
 @pytest.mark.parametrize("kind", [manager, previous, reply, edges, balance, since_last], ids=lambda kind: kind.__name__)
+@pytest.mark.heavy(1)
 def test_a_part_of_a_long_table_shows_that_its_rows_refer(kind):
     rng = np.random.default_rng(1)
     frame = pl.DataFrame(kind(rng, 300_000, True)).sample(fraction=1, shuffle=True, seed=1)

@@ -31,6 +31,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("name", ENDS)
+@pytest.mark.heavy(2)
 def test_an_end_that_everyone_knows_tells_the_move_and_is_asked_about(name):
     make, prior, tolerance, end = ENDS[name]
     hits = warned = proposed = 0

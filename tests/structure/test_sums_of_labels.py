@@ -102,6 +102,7 @@ def in_another_order(rng, others):
 
 @pytest.mark.parametrize("rows", [300, 1_000])
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.heavy(3)
 def test_the_parts_of_a_total_are_named_and_in_another_order_are_not(kind, rows):
     for seed in range(2):
         rng = np.random.default_rng([seed, rows])
@@ -153,6 +154,7 @@ RANKS = sv.Problem(
 
 
 @pytest.mark.parametrize(("problem", "mode"), [(STEP, "lattice"), (SHAPE, "model"), (RANKS, "rank")])
+@pytest.mark.heavy(1)
 def test_words_that_add_up_are_refused_and_would_tell_the_mean(problem, mode):
     plan = sv.plan(problem, max_risk=0.2)
     assert plan.mode == mode

@@ -98,6 +98,7 @@ def test_an_edge_is_refused_whatever_the_errors(name):
 
 
 @pytest.mark.parametrize("name", SLOPES)
+@pytest.mark.heavy(2)
 def test_a_slope_is_no_edge(name):
     assert times(PLAN, SLOPES[name], seeds=20) <= 1
 

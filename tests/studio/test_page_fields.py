@@ -31,6 +31,7 @@ def unfold(tab, index, text):
     tab.click(f".panel:has(#panel-{index}) summary:has-text('{text}')")
 
 
+@pytest.mark.slow
 def test_a_label_a_second_statistic_and_a_leak(page, staff, tmp_path):
     tab = page.tab
     page.upload(staff)

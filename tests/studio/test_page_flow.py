@@ -23,6 +23,7 @@ def payroll(place):
     return frame
 
 
+@pytest.mark.slow
 def test_two_hidden_columns_and_a_derived_one(page, payroll, place, tmp_path):
     tab = page.tab
     found = {"start": page.violations()}

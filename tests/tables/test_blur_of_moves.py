@@ -53,6 +53,7 @@ def attack(function, back, seed):
 @pytest.mark.parametrize(
     "name", [*FEW, *(pytest.param(name, marks=pytest.mark.slow) for name in FUNCTIONS if name not in FEW)]
 )
+@pytest.mark.heavy(1)
 def test_functions_of_32_bit_floats_fall_to_the_stated_risk(name, monkeypatch):
     assert FINE.mode == "shift"
     trials = 6

@@ -76,6 +76,7 @@ def test_the_columns_own_value_is_g_at_the_parameter_of_its_mean(name):
     [(name, "dynamic") for name in CASES]
     + [(name, method) for name in list(CASES)[:2] for method in ("greedy", "comb", "layered")],
 )
+@pytest.mark.heavy(2)
 def test_the_record_says_g_and_the_released_column_has_the_released_g(name, method):
     problem, column, g = CASES[name]
     plan = sv.plan(problem, max_risk=0.2, method=method, grid=60)

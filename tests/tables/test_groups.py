@@ -206,6 +206,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("kind", LABELS)
+@pytest.mark.heavy(2)
 def test_every_engine_and_format_releases_the_same_rows(kind, tmp_path):
     frame, codes = labelled(kind)
     labels = LABELS[kind][1] or ("2023-01-31", "2024-01-31")
@@ -461,6 +462,7 @@ def compared(frame, kind):
 
 
 @pytest.mark.parametrize("kind", ["ratio", "difference"])
+@pytest.mark.heavy(1)
 def test_sorted_rows_give_the_secret_away_so_they_are_refused_until_they_are_shuffled(kind):
     plan = {"ratio": RATIO, "difference": DIFFERENCE}[kind]
     within = 0.05 if kind == "ratio" else 0.5
@@ -480,6 +482,7 @@ def test_sorted_rows_give_the_secret_away_so_they_are_refused_until_they_are_shu
 
 
 @pytest.mark.parametrize("kind", ["ratio", "difference"])
+@pytest.mark.heavy(1)
 def test_order_in_blocks_is_refused_wherever_the_rows_of_a_block_stand(kind):
     plan = {"ratio": RATIO, "difference": DIFFERENCE}[kind]
     plain, _ = raced(kind)
@@ -498,6 +501,7 @@ def test_order_in_blocks_is_refused_wherever_the_rows_of_a_block_stand(kind):
 
 
 @pytest.mark.parametrize("kind", ["ratio", "difference"])
+@pytest.mark.heavy(1)
 def test_a_column_that_puts_the_rows_of_blocks_in_order_is_refused_by_its_name(kind):
     plan = {"ratio": RATIO, "difference": DIFFERENCE}[kind]
     for seed in range(6):

@@ -559,6 +559,7 @@ def test_shares_that_are_not_shares_are_refused():
 
 
 @pytest.mark.parametrize("size", [1, 3, 10])
+@pytest.mark.heavy(1)
 def test_rows_that_move_and_their_labels_are_uniform(size):
     column = np.array([0.0, 0.0, 1.0, 0.0, 2.0, 0.0, 1.0, 0.0])
     shares = np.array([3, 1, 2, 2]) / 8

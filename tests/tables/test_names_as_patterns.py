@@ -120,6 +120,7 @@ def named(name):
 
 @pytest.mark.parametrize("engine", SOURCES)
 @pytest.mark.parametrize("mode", ["shift", "scale", "model", "smooth", "groups"])
+@pytest.mark.heavy(6)
 def test_one_column(tmp_path, engine, mode):
     plain = table().drop("same")
     odd = plain.rename({name: to for name, to in NAMES.items() if name in plain.columns})
@@ -146,6 +147,7 @@ def test_one_column(tmp_path, engine, mode):
 
 @pytest.mark.parametrize("group", [False, True])
 @pytest.mark.parametrize("engine", SOURCES)
+@pytest.mark.heavy(1)
 def test_a_specification(tmp_path, engine, group):
     plain = table()
     if group:

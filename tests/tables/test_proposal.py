@@ -90,6 +90,7 @@ def released(values: Array, report: sv.ColumnReport, place: float) -> Array:
 
 @pytest.mark.filterwarnings("ignore:The (smallest or|released column)")  # of rows that are drawn anew
 @pytest.mark.parametrize("kind", RELEASED)
+@pytest.mark.heavy(2)
 def test_what_is_proposed_is_accepted(kind):
     """Every command leads to a release, one that keeps the shape for all but a few columns by chance."""
     offered = 0

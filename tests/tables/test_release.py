@@ -117,6 +117,7 @@ def test_two_tables_in_one_bin_that_differ_by_a_shift_give_the_same_release(seed
 @settings(max_examples=25)
 @given(seed=st.integers(0, 2**32), share=st.floats(0.05, 0.95), other=st.floats(0.05, 0.95))
 @pytest.mark.parametrize("secret", [sv.Mean(), sv.Quantile(0.9), sv.Std()], ids=lambda secret: secret.label)
+@pytest.mark.heavy(1)
 def test_two_tables_in_one_bin_that_differ_by_a_factor_give_the_same_release(secret, seed, share, other):
     plan = planned(sv.Exponential(), {"scale": (10, 100)}, secret)
     shape = np.random.default_rng(seed).exponential(1.0, 400)

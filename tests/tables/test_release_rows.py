@@ -171,6 +171,7 @@ def stairs_in_order(out):
         ("smooth", 6_000, stairs_in_order),
     ],
 )
+@pytest.mark.heavy(2)
 def test_sorted_rows_tell_everything_unless_shuffled(mode, rows, attack, direction):
     def make(rng):
         values = np.sort(column(mode, rows, rng))[::direction]
@@ -235,6 +236,7 @@ def by_signal(values, signal, rng):
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("mode", PLANS)
+@pytest.mark.heavy(12)
 def test_every_order_is_refused_by_name_and_goes_when_shuffled(mode, order):
     rng = np.random.default_rng(7)
     values = as_column(mode, ORDERS[order](column(mode, 3_000, rng), rng))
@@ -294,6 +296,7 @@ def test_ids_with_one_value_each_tell_the_column(mode, ids, size, attack):
 
 @pytest.mark.parametrize("size", [2, 3, pytest.param(8, marks=pytest.mark.slow), 40])
 @pytest.mark.parametrize("mode", PLANS)
+@pytest.mark.heavy(2)
 def test_ids_with_one_value_each_are_refused_by_name(mode, size):
     table, _ = panel(mode, 2_000 // size, size, np.random.default_rng(3))
     # how the ids are written has nothing to do with how many rows each has
@@ -403,6 +406,7 @@ def test_heaps_on_a_continuous_column_are_blocks_too():
 
 
 @pytest.mark.parametrize("mode", PLANS)
+@pytest.mark.heavy(1)
 def test_independent_rows_pass(mode):
     rng = np.random.default_rng(10)
     alarms, tables = 0, 60

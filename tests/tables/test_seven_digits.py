@@ -130,6 +130,7 @@ def odds_attack(seed):
 
 
 @pytest.mark.parametrize(("attack", "module", "plan"), [(scale_attack, affine, SCALE), (odds_attack, odds, ODDS)])
+@pytest.mark.heavy(1)
 def test_the_scan_that_finds_the_factor_without_the_blur_falls_to_the_stated_risk(attack, module, plan, monkeypatch):
     trials = 16  # at most 0.35 of them where 0.9 are hits without the blur
     hits = sum(attack(seed) for seed in range(trials))

@@ -438,6 +438,7 @@ def test_files_of_two_plans_with_one_record_are_nested(cli, tmp_path, counts, sh
 
 
 @pytest.mark.parametrize("kind", ["poisson", "category"])
+@pytest.mark.heavy(1)
 def test_the_audit_recaptures_what_two_records_have_drawn(kind):
     rng = np.random.default_rng(21)
     if kind == "category":

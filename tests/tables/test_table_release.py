@@ -210,6 +210,7 @@ def read(path):
 
 
 @pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.heavy(2)
 def test_every_format_gives_the_values_of_numpy(tmp_path, format):
     before = table()
     source, target, record = write(before, tmp_path / format), tmp_path / f"out-{format}", tmp_path / "record.json"

@@ -56,6 +56,7 @@ def secret(kind, frame):
 # --- what becomes of the rows -----------------------------------------------------------------------------------------
 @pytest.mark.parametrize("rows", [60, 400, BLOCK, BLOCK + 1, 2 * BLOCK + 777])
 @pytest.mark.parametrize("kind", PLANS)
+@pytest.mark.heavy(2)
 def test_the_secret_is_that_of_the_plan_and_all_else_stays(kind, rows):
     plan, before = PLANS[kind], table(kind, rows)
     # rows without a value in one column only
@@ -427,6 +428,7 @@ BY = {
 
 @pytest.mark.parametrize("kind", PLANS)
 @pytest.mark.parametrize("name", BY)
+@pytest.mark.heavy(2)
 def test_rows_that_are_sorted_by_both_columns_are_refused_until_they_are_shuffled(kind, name):
     rising = table(kind).sort(BY[name])
     for ordered in (rising, table(kind).with_columns(day=pl.int_range(400) // 20).sort("day", BY[name])):

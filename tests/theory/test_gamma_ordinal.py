@@ -123,6 +123,7 @@ def test_a_grid_overstates() -> None:
     ],
     ids=str,
 )
+@pytest.mark.heavy(2)
 def test_gamma_is_what_a_global_search_finds(
     family: Ordinal, secret: Secret, low: float, high: float, top: int
 ) -> None:
