@@ -42,6 +42,9 @@ WAYS = {
     "line ends": lambda x, k: "x,k\n" + "".join(
         f"{a:.2f},{b}" + ("\r\n" if a >= 100 else "\n") for a, b in zip(x, k, strict=True)
     ),
+    "blank lines": lambda x, k: "x,k\n" + "".join(
+        f"{a:.2f},{b}" + ("\n\r\n\n" if a >= 100 else "\n") for a, b in zip(x, k, strict=True)
+    ),
 }  # fmt: skip
 
 
@@ -54,6 +57,50 @@ def test_cells_that_are_written_by_the_hidden_value_are_written_alike(tmp_path, 
     told = WAYS[way](x, k)
     assert told != plain
     assert released(tmp_path, told, seed=5, shuffle=shuffle) == released(tmp_path, plain, seed=5, shuffle=shuffle)
+
+
+EMPTY = ['""', " ", '"  "', "\t"]
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize("empty", EMPTY)
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_cells_that_say_nothing_are_written_alike(tmp_path, empty, separator, shuffle):
+    """Marks of x >= 100 in a column of which no cell, or every second one, says anything."""
+    x, k = column(), np.random.default_rng(1).integers(0, 2, 400)
+    for says in ([""] * 400, np.where(k == 1, "yes", "").tolist()):
+        told, plain = (
+            "x,k,l\n" + "".join(f"{a:.2f},{b or (mark if a >= 100 else '')},ok\n" for a, b in zip(x, says, strict=True))
+            for mark in (empty, "")
+        )
+        told, plain = (text.replace(",", separator) for text in (told, plain))
+        assert told != plain
+        options = {"seed": 5, "shuffle": shuffle}
+        options |= {} if empty == EMPTY[0] else {"accept": ["copies"]}  # blanks are also refused, as a label
+        assert released(tmp_path, told, **options) == released(tmp_path, plain, **options)
+
+
+def test_blank_lines_of_a_table_of_one_column_are_its_rows(tmp_path):
+    text = "x\n" + "".join(f"{a:.2f}\n" if a > 100 else "\n" for a in column())
+    out = released(tmp_path, text)
+    assert [not line for line in out.split("\n")] == [not line for line in text.split("\n")]
+
+
+def test_a_column_that_is_derived_from_one_written_in_several_ways(tmp_path):
+    x, k = column(), np.random.default_rng(1).integers(0, 3, 400)
+    cells = np.array(["", '""', "yes"])[k]
+    text = "x,k\n" + "".join(f"{a:.2f},{b}\n" for a, b in zip(x, cells, strict=True))
+    (tmp_path / "in.csv").write_text(text)
+    plan = sv.plan_specification(
+        sv.Specification.from_toml(
+            'others = "keep"\n[columns.x]\nhide = "mean"\nprior = "80:140"\ntolerance = 1\nknown = "step=0.01"\n'
+            'max_risk = 0.2\n[columns.d]\nderive = "k == \'yes\'"\n[columns.m]\nderive = "missing(k)"\n'
+        )
+    )
+    sv.release_table(plan, tmp_path / "in.csv", tmp_path / "out.csv")
+    assert sv.verify(tmp_path / "out.csv").ok
+    rows = shown((tmp_path / "out.csv").read_text())[1:]
+    assert {tuple(row[1:]) for row in rows} == {("yes", "true", "false"), ("", "", "true")}
 
 
 @pytest.mark.parametrize("accept", [(), ("copies",)])
@@ -87,7 +134,7 @@ def test_one_way_stays_byte_for_byte(tmp_path, write):
 def test_values_stay():
     fields = [b" 7", b'"red"', b'"a,b"', b"", b'""', b'" x "', b"x ", b'"say ""no"""', b'"5 "', "é".encode()]
     fresh = in_one_way(fields, ",")
-    assert fresh == [b"7", b"red", b'"a,b"', b"", b'""', b" x ", b"x ", b'"say ""no"""', b"5", "é".encode()]
+    assert fresh == [b"7", b"red", b'"a,b"', b"", b"", b" x ", b"x ", b'"say ""no"""', b"5", "é".encode()]
 
 
 def test_two_columns_of_one_name(tmp_path):

@@ -312,4 +312,4 @@ def _originals(
 
 def _typed(table: Source, name: Any, found: ColumnType) -> pl.Series:
     # without its own name: the engine takes one such as ``^a.*$`` for a pattern
-    return typed_column(table.column(name).alias(""), plain_kind(found))
+    return typed_column(table.column(name).alias(""), found)

@@ -18,7 +18,6 @@ from statveil.specification.nodes import column_written
 from statveil.specification.writing import column_toml, toml
 from statveil.spoken import Progress
 from statveil.tables.blocks import Array
-from statveil.tables.files.csv_numbers import typed_fields
 from statveil.tables.inspection import ColumnReport, Inspection, inspect
 from statveil.tables.preparing import unnamed
 from statveil.tables.series import column_type
@@ -26,6 +25,7 @@ from statveil.tables.sharing import Reader, Shared, each_beside
 from statveil.tables.source import Source, open_source
 from statveil.tables.structure.others.copy_search import find_ties
 from statveil.tables.structure.others.telling import telling_columns
+from statveil.tables.verify_table import typed_column
 
 __all__ = ["Draft", "Proposed", "draft_specification", "draft_table"]
 
@@ -164,8 +164,7 @@ def _first_rows(source: Source, names: Mapping[str, Any], hidden: list[str]) -> 
     own, others = next(iter(source.beside({names[name]: None for name in hidden})), ({}, {}))
     found = {str(name): pl.Series(values).fill_nan(None) for name, values in own.items()}
     for name, column in others.items():
-        kind = source.type_of(names[name]).kind if name in names else column_type(column.dtype).kind
-        typed = typed_fields(column, kind) if column.dtype == pl.String and kind != "text" else column
+        typed = typed_column(column, source.type_of(names[name]) if name in names else column_type(column.dtype))
         found[name] = typed.cast(pl.Float64) if typed.dtype.is_numeric() or typed.dtype == pl.Boolean else typed
     return found
 

@@ -42,6 +42,8 @@ class ColumnType:
     """Decimals that the type can hold; ``None`` for floats."""
     first_text: int | None = None
     """Row of the first text, counted from 1, in a column that began with numbers."""
+    marks: bool = False
+    """Whether the table holds texts alone, in which marks such as ``NA``, or nothing, stand for missing values."""
 
     @property
     def numeric(self) -> bool:

@@ -130,8 +130,9 @@ class _DerivedAgain:
         self, plan: TablePlan, types: Mapping[str, ColumnType], known: Mapping[str, Any], read: Mapping[Any, Labels]
     ) -> None:
         self.read, self._known = read, known
-        self._kinds = {name: plain_kind(one) for name, one in types.items()}
-        self._made = derived_columns(plan.specification, self._kinds, types)
+        self._types = types
+        kinds = {name: plain_kind(one) for name, one in types.items()}
+        self._made = derived_columns(plan.specification, kinds, types)
         self._different = dict.fromkeys(self._made, False)
         self._needed = {*self._made, *(name for one in self._made.values() for name in one.needs)}
         self._error: StatveilError | None = None
@@ -148,10 +149,10 @@ class _DerivedAgain:
         """Take in the next rows."""
         if self._error is not None or all(self._different.values()):
             return
-        columns = {name: typed_column(one, self._kinds[name]) for name, one in others.items() if name in self._needed}
+        columns = {name: typed_column(one, self._types[name]) for name, one in others.items() if name in self._needed}
         for own, labels in self.read.items():
             if str(own) in self._needed:
-                columns[str(own)] = _anchored(rows[own], labels, self._kinds[str(own)])
+                columns[str(own)] = _anchored(rows[own], labels, self._types[str(own)])
         try:
             for name, one in self._made.items():
                 self._different[name] |= not _same(one, columns, columns[name])
@@ -179,16 +180,17 @@ class _DerivedAgain:
             yield Check(name="derived", ok=not found, says=said.replace("  ", " "))
 
 
-def typed_column(column: pl.Series, kind: str) -> pl.Series:
+def typed_column(column: pl.Series, found: ColumnType) -> pl.Series:
     """A column that came in its own type, or as text where the table has no types."""
-    return typed_fields(column, kind) if column.dtype == pl.String and kind != "text" else column
+    text = column.dtype == pl.String and (found.kind != "text" or found.marks)
+    return typed_fields(column, plain_kind(found)) if text else column
 
 
-def _anchored(values: Any, labels: Labels, kind: str) -> pl.Series:
+def _anchored(values: Any, labels: Labels, found: ColumnType) -> pl.Series:
     if labels is None:
         return pl.Series(values)  # an expression takes NaN for missing
     texts = [None if np.isnan(code) else labels[int(code)] for code in values]
-    return typed_column(pl.Series(texts, dtype=pl.String), kind)
+    return typed_column(pl.Series(texts, dtype=pl.String), found)
 
 
 def _same(one: Derived, columns: Mapping[str, pl.Series], found: pl.Series) -> bool:

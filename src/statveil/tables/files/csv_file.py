@@ -72,6 +72,7 @@ class CsvFile(TableFile):
             name="true/false" if form.kind == "boolean" else form.kind,
             scale=scale,
             first_text=form.first_text,
+            marks=True,
         )
 
     def types_of(self, columns: Collection[str]) -> dict[str, ColumnType]:

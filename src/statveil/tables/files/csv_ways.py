@@ -1,8 +1,8 @@
 """How the cells of columns that stay are written: in one way, or in several, which may tell another column's values.
 
 A table that was printed in lines of one length has more blanks before a number where the field before it is short; of
-two files that were pasted together one has quotes. Whoever looks at values alone does not see it, so such cells are
-written in one way.
+two files that were pasted together one has quotes, ``""`` where nothing is said, or blank lines. Whoever looks at
+values alone does not see it, so such cells and lines are written in one way.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BLANKS = " \t"
 
 @dataclass(slots=True)
 class _Column:
-    """The ways in which the cells of one column are written, as far as they were seen. Empty cells have none."""
+    """The ways in which the cells of one column are written, as far as they were seen."""
 
     separator: str
     needless: bool = False
@@ -32,6 +32,8 @@ class _Column:
     """Whether one stands without."""
     _around: set[tuple[int, int]] = field(default_factory=set)
     _widths: set[int] = field(default_factory=set)
+    _empty: set[str] = field(default_factory=set)
+    """How cells are written that say nothing: with quotes, blanks or neither."""
 
     def see(self, fields: list[bytes]) -> None:
         """Take in more cells; the few that settle the matter are enough."""
@@ -39,7 +41,9 @@ class _Column:
             return
         said = contents(fields)
         raw = pl.Series(fields, dtype=pl.Binary).cast(pl.String)
-        cells = pl.DataFrame({"raw": raw, "said": said}).filter(pl.col("said").str.strip_chars(_BLANKS) != "")
+        cells = pl.DataFrame({"raw": raw, "said": said, "empty": said.str.strip_chars(_BLANKS) == ""})
+        self._empty |= set(cells.filter("empty")["raw"].unique().head(2).to_list())
+        cells = cells.filter(~pl.col("empty"))
         if not len(cells):
             return
         quoted, marks = pl.col("raw").str.starts_with('"'), ['"', "\n", "\r", self.separator]
@@ -63,7 +67,8 @@ class _Column:
     @property
     def several(self) -> bool:
         """Whether what stands around a value is not the same for all, nor fills all fields to one length."""
-        return (self.needless and self.bare) or (len(self._around) > 1 and len(self._widths) > 1)
+        uneven = len(self._around) > 1 and len(self._widths) > 1
+        return (self.needless and self.bare) or uneven or len(self._empty) > 1
 
 
 class Ways:
@@ -73,6 +78,7 @@ class Ways:
         self._separator = separator
         self._columns: dict[int, _Column] = {}
         self._returns: set[bool] = set()
+        self._blank = False
 
     def see(self, records: Records, fields: Mapping[int, list[bytes]]) -> None:
         """Take in more records, with the cells of columns by their place."""
@@ -82,6 +88,10 @@ class Ways:
         stops = records.stops[(records.stops > 1) & (records.stops <= len(raw))]
         stops = stops[raw[stops - 1] == ord("\n")]
         self._returns |= set(np.unique(raw[stops - 2] == ord("\r")).tolist())
+        # of a table of one column a blank line is a row, and no record begins behind it
+        begins = np.append(0, stops)
+        begins = begins[begins < len(raw)]
+        self._blank = self._blank or bool(np.isin(raw[begins], list(b"\r\n")).any())
 
     @property
     def several(self) -> set[int]:
@@ -90,17 +100,17 @@ class Ways:
 
     @property
     def several_line_ends(self) -> bool:
-        """Whether some lines end in a carriage return and a line feed, and others in a line feed alone."""
-        return len(self._returns) > 1
+        """Whether lines end in several ways: with a carriage return or without, with blank lines or without."""
+        return len(self._returns) > 1 or self._blank
 
 
 def in_one_way(fields: list[bytes], separator: str) -> list[bytes]:
-    """Cells with the quotes that they need, and numbers without blanks; empty cells as they are."""
+    """Cells with the quotes that they need, numbers without blanks, and nothing where nothing is said."""
     said = contents(fields)
     bare = said.str.strip_chars(_BLANKS)
     plain = bare.zip_with(bare.cast(pl.Float64, strict=False).is_not_null(), said)
     marks = ('"', "\n", "\r", separator)
     return [
-        raw if not text else in_quotes(text.encode()) if any(mark in text for mark in marks) else text.encode()
-        for raw, text in zip(fields, plain.to_list(), strict=True)
+        b"" if not text.strip(_BLANKS) else in_quotes(text.encode()) if any(m in text for m in marks) else text.encode()
+        for text in plain.to_list()
     ]

@@ -135,7 +135,9 @@ class Writing:
             texts[name] = fields
         for name in self._changes.read:
             # as it will be read: what is worked out of a released column must agree with what is written of it
-            field = contents(texts[name] if name in texts else joined(pieces, self._number[name]))
+            place = self._table.position(name)
+            known = texts.get(name) or texts.get(place)
+            field = contents(joined(pieces, self._number[name]) if known is None else known)
             labels = name in texts and self._changes.replaced[name].labels is not None
             released[name] = typed_fields(field, "text" if labels else self._kinds.get(name, "float"))
         for name, series in self._changes.worked_out(released).items():
