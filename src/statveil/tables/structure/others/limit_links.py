@@ -50,15 +50,14 @@ class _FlagLink(Link):
         known &= np.isfinite(above)
         return wrong_sides((above[known] >= 0) == rising, flag[known])
 
-    def _moved(self, above: Array, others: Mapping[str, Array], *, rising: bool) -> dict[str, Array]:
-        """The flag worked out anew; where a side has several labels, rows that change sides take the nearest one."""
+    def _moved(self, was: Array, above: Array, others: Mapping[str, Array]) -> dict[str, Array]:
+        """The flag worked out anew: rows that change sides take the nearest label of the other one."""
         name = self.columns[-1]
         flag, known = self._sides(others)
-        wanted = (above >= 0) == rising
-        changed = known & np.isfinite(above) & (wanted != flag)
+        changed = known & np.isfinite(above) & np.isfinite(was) & ((above >= 0) != (was >= 0))
         column = others[name].copy()
         for side, labels in ((True, self.split.marked), (False, self.split.other)):
-            column[changed & (wanted == side)] = float(self.split.names[labels[0]])
+            column[changed & (flag != side)] = float(self.split.names[labels[0]])
         return {name: column}
 
 
@@ -78,7 +77,7 @@ class LimitLink(_FlagLink):
         return self._misfit(original - self._limit(others), others, rising=self.rising)
 
     def moved(self, before: Array, after: Array, others: Mapping[str, Array]) -> dict[str, Array]:
-        return self._moved(after - self._limit(others), others, rising=self.rising)
+        return self._moved(before - self._limit(others), after - self._limit(others), others)
 
     def _limit(self, others: Mapping[str, Array]) -> Array:
         at = np.zeros(len(others[self.columns[0]]), dtype=np.int64)
@@ -152,7 +151,7 @@ class CurveLink(_FlagLink):
         return self._misfit(self._above(original, others), others, rising=self.curve.rising)
 
     def moved(self, before: Array, after: Array, others: Mapping[str, Array]) -> dict[str, Array]:
-        return self._moved(self._above(after, others), others, rising=self.curve.rising)
+        return self._moved(self._above(before, others), self._above(after, others), others)
 
     def _above(self, column: Array, others: Mapping[str, Array]) -> Array:
         beside = lagged(column, self.lag) if self.lag else others[self.columns[0]]

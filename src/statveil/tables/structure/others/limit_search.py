@@ -17,6 +17,7 @@ from statveil.tables.blocks import Array
 from statveil.tables.structure.others.copy_search import find_changes, ranks_alone
 from statveil.tables.structure.others.limit_links import Curve, CurveLink, Split, limit_link
 from statveil.tables.structure.others.links import Link, best_cut, lagged
+from statveil.tables.structure.others.steep_search import steep_limits
 from statveil.tables.structure.reading.distinct import distinct, finite_part
 
 __all__ = ["curve_splits", "errors_of", "find_limits", "group_splits", "parted", "splits_of"]
@@ -31,6 +32,7 @@ _FEWEST = 5  # rows on either side of a flag
 _STRAY = 0.01  # of the rarer side that may be wrong: typing errors
 _LUCK, _LUCK_GROUPS = 1e-5, 1e-4  # that a flag which merely goes with the column makes so few exceptions
 _USUAL = 0.75  # share of pairs in order that nobody would wonder about
+_ASTRAY, _STEEP = 0.6, 24  # share of a flag's rarer sides that is wrong where a limit may have errors; flags looked at
 _CURVE = 5  # rows that a curve of the third degree may put right by itself
 _WORTH = 0.7  # of the rows that are wrong otherwise and may be so in a first look
 _ADDS = 0.01  # share of a flag's variation that the column explains beside the other one
@@ -63,13 +65,19 @@ def find_limits(
     splits = [(name, one) for name, keys in labels.items() if name not in known for one in splits_of(values, keys)]
     splits = splits[:_SPLITS]
     found: set[str] = set()
+    steep = _STEEP
     for names, code in _groupings(labels, known) if splits else ():
         rows = _some_groups(code)
         open_ = [(name, split) for name, split in splits if name not in found and name not in names]
         if not open_:
             continue
         told = group_splits(values[rows], code[rows], [split.flag[rows] for _, split in open_])
-        for (name, split), hit in zip(open_, told, strict=True):
+        for (name, split), wrong in zip(open_, told, strict=True):
+            hit = wrong == 0
+            if 0 < wrong <= _ASTRAY and name not in found and steep:
+                steep -= 1
+                ids = {one: keys[rows] for one, keys in labels.items() if one not in (name, *names)}
+                hit = steep_limits(values[rows], code[rows], split.flag[rows], ids)
             if hit and name not in found:
                 found.add(name)
                 yield limit_link(values, names, [labels[one] for one in names], name, split)
@@ -103,8 +111,10 @@ def splits_of(values: Array, keys: Keys) -> list[Split]:
     return [one for one in splits if _FEWEST <= np.count_nonzero(one.flag) <= len(code) - _FEWEST]
 
 
-def group_splits(values: Array, code: NDArray[np.int64], flags: list[Flags]) -> list[bool]:
-    """Whether in each group a flag parts the small from the large values, though not in all rows together.
+def group_splits(values: Array, code: NDArray[np.int64], flags: list[Flags]) -> list[float]:
+    """How many rows are wrong if a flag parts the small from the large values in each group, not in all rows together.
+
+    0 where that is sure, 1 where it cannot be; else as a share of the rarer sides.
 
     By chance, where a flagged row has the larger value in a share a of all pairs, and values are drawn from the
     smallest on with odds of a to 1 - a for each row that is not flagged, n of these come before all m flagged rows of a
@@ -118,7 +128,7 @@ def group_splits(values: Array, code: NDArray[np.int64], flags: list[Flags]) -> 
     size = np.diff(starts, append=len(x))
     inside = np.concatenate(((group[1:] == group[:-1]) & (x[1:] == x[:-1]), [False]))  # equal values are not parted
     ranks = _mid_ranks(values)
-    told = []
+    told: list[float] = []
     for flag in flags:
         marked = flag[order]
         above = np.add.reduceat(marked.astype(np.int64), starts)
@@ -127,7 +137,7 @@ def group_splits(values: Array, code: NDArray[np.int64], flags: list[Flags]) -> 
         odds = above * (1 - usual) / usual
         chance = float((gammaln(size - above + 1.0) + gammaln(1.0 + odds) - gammaln(size - above + 1 + odds)).sum())
         if chance > np.log(_LUCK_GROUPS):
-            told.append(False)
+            told.append(1.0)
             continue
         balance = np.cumsum(np.where(marked, 1, -1))
         before = np.concatenate(([0], balance[starts[1:] - 1]))
@@ -137,14 +147,9 @@ def group_splits(values: Array, code: NDArray[np.int64], flags: list[Flags]) -> 
             least = np.minimum.reduceat(np.where(inside, len(x), sign * local), starts)
             rest = size - above if sign == 1 else above
             wrong.append(int((rest + np.minimum(least, 0)).sum()))
-        told.append(
-            _sure(
-                min(wrong),
-                int(np.minimum(above, size - above).sum()),
-                chance + np.log(len(x)) * min(wrong),
-                _LUCK_GROUPS,
-            )
-        )
+        rarer = int(np.minimum(above, size - above).sum())
+        sure = _sure(min(wrong), rarer, chance + np.log(len(x)) * min(wrong), _LUCK_GROUPS)
+        told.append(0.0 if sure else max(min(wrong), 1) / max(rarer, 1))
     return told
 
 
