@@ -90,6 +90,13 @@ def power(rng, rows, level):
     return np.round(0.73549875 * np.round(rng.normal(level, 50, rows)))
 
 
+def made_of_whole(function, decimals):
+    """A function of whole numbers around the level, rounded so that one or two of them share a place."""
+    return lambda rng, rows, level: np.round(
+        function(np.maximum(np.round(rng.lognormal(np.log(level), 0.5, rows)), 1)), decimals
+    )
+
+
 RULES = {
     "knots in miles per hour": (speeds, 60, 300),
     "body mass index": (body_mass, 27, 80),
@@ -106,6 +113,12 @@ RULES = {
     "taxes": (taxed, 40, 300),
     "long blood sugar": (sugar, 7.5, 1_000),
     "horse powers": (power, 180, 500),
+    "powers of 0.4": (made_of_whole(lambda k: k**0.4, 2), 400, 500),
+    "powers of 0.7": (made_of_whole(lambda k: k**0.7, 1), 400, 500),
+    "powers of 1.5 of tenths": (made_of_whole(lambda k: (k / 10) ** 1.5, 0), 400, 500),
+    "logarithms to base 7 of hundreds": (made_of_whole(lambda k: np.log(100 * k) / np.log(7), 3), 400, 500),
+    "fourth roots": (made_of_whole(lambda k: k**0.25, 2), 400, 2_000),
+    "inverse hyperbolic sines": (made_of_whole(np.arcsinh, 2), 400, 3_000),
 }
 
 

@@ -13,7 +13,8 @@ what changes from place to place counts, and the shape of the column, however st
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -30,6 +31,12 @@ _SKEWED = 0.3
 _MOST_PLACES, _MOST_OF_FUNCTIONS = 40_000, 1_000_000
 _OWN = 0.9
 """Rows that lie where a function of round numbers can lie, at least: it made all of the column, or nothing."""
+_MOST_OF_MORE = 4_096
+"""Places up to which less usual functions are tried, of which there are many."""
+_BASES = (2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, math.e, 10**0.1, 10**0.05)
+_POWERS = (0.2, 0.25, 0.3, 1 / 3, 0.4, 0.5, 0.6, 2 / 3, 0.7, 0.75, 0.8, 0.9, 1.5, 2.0)
+_IN_PARTS = (1.0, 0.1, 0.01, 0.5, 5.0, 10.0, 100.0, 1000.0)
+"""What such functions are of whole numbers of."""
 _FEWEST_ROWS = 16
 _NARROW = 4.0
 """Standard deviation in steps below which a shape has kinks between neighbouring places."""
@@ -91,6 +98,8 @@ def find_public_rule(lattice: Lattice, counts: Array) -> bool:
     dense = np.zeros(size)
     dense[lattice.index - first] = counts
     kinds = [_functions]
+    if high - low <= _MOST_OF_MORE:
+        kinds.append(_more_functions)
     if high - low <= _MOST_PLACES:  # of these there are many, and each takes a pass over all places
         kinds += [_changes_of_unit, _ratios, _inverses, _logarithms, _body_mass, _other_zeros, _rates, _reductions]
     for kind in kinds:
@@ -267,6 +276,41 @@ def _logarithms(step: float, first: int, size: int) -> Iterator[Array]:
         ways = _counted(unit * np.log(np.arange(1.0, math.exp(top) + 1)), None, step, first, size)
         if _uneven(ways):
             yield ways
+
+
+def _more_functions(step: float, first: int, size: int) -> Iterator[Array]:
+    """Logarithms to any usual base, powers and inverse hyperbolic sines of round numbers."""
+    if not _wide(size) or first + size <= 0:
+        return
+    low, high = max(first, 1) * step, (first + size) * step
+    for part in _IN_PARTS:
+        for base in _BASES:
+            if high * math.log(base) < 700 and (part != 1.0 or base not in (2.0, 10.0, math.e)):
+                yield from _of_round(part, base**low, base**high, step, first, size, partial(_logarithm, base=base))
+        for power in _POWERS:
+            if part != 1.0 or power not in (0.5, 1 / 3):
+                ends = low ** (1 / power), high ** (1 / power)
+                yield from _of_round(part, *ends, step, first, size, partial(_power, to=power))
+        if high < 700:
+            yield from _of_round(part, math.sinh(low), math.sinh(high), step, first, size, np.arcsinh)
+
+
+def _logarithm(numbers: Array, *, base: float) -> Array:
+    return np.log(numbers) / math.log(base)
+
+
+def _power(numbers: Array, *, to: float) -> Array:
+    raised: Array = numbers**to
+    return raised
+
+
+def _of_round(
+    part: float, low: float, high: float, step: float, first: int, size: int, made: Callable[[Array], Array]
+) -> Iterator[Array]:
+    """The ways to each place by a rising function of multiples of ``part`` between two numbers."""
+    ends = math.floor(low / part), math.ceil(high / part)
+    if 8 < ends[1] - ends[0] < _MANY * size:
+        yield from _places(made(part * np.arange(max(ends[0], 1), ends[1] + 1.0)), step, first, size)
 
 
 def _body_mass(step: float, first: int, size: int) -> Iterator[Array]:
