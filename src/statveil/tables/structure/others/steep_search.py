@@ -20,7 +20,7 @@ __all__ = ["steep_limits", "turns_at_limits"]
 
 Flags = NDArray[np.bool_]
 
-_FEWEST, _SIDE = 8, 2
+_FEWEST, _SIDE = 12, 2
 """Rows of a group that is looked at, and of either side of its flag."""
 _WRONG = (0.004, 0.02, 0.06, 0.15, 0.25)
 """Shares of rows that may be wrong, on either side."""
@@ -28,7 +28,7 @@ _AT_ONCE, _SLOWLY = (0.0, 0.03), (0.2, 0.35, 0.6, 1.0)
 """Widths of the rise, as shares of the spread within groups. Who knows a limit within a tenth of it has the column."""
 _PLACES = 48
 """Places that are tried in a group; four times as many where there is no width."""
-_SURE, _EACH = 12.0, 0.5
+_SURE, _EACH = 12.0, 0.75
 """By how much the logarithm of the likelihood must be larger, and how much more for each group."""
 _ALIKE = 2.0
 """How many times further apart the averages of ids must lie than by chance for their rows to be alike."""
