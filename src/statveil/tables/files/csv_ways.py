@@ -33,7 +33,7 @@ class _Column:
     _around: set[tuple[int, int]] = field(default_factory=set)
     _widths: set[int] = field(default_factory=set)
     _empty: set[str] = field(default_factory=set)
-    """How cells are written that say nothing: with quotes, blanks or neither."""
+    """How cells are written that hold nothing: with quotes, or without."""
 
     def see(self, fields: list[bytes]) -> None:
         """Take in more cells; the few that settle the matter are enough."""
@@ -41,9 +41,9 @@ class _Column:
             return
         said = contents(fields)
         raw = pl.Series(fields, dtype=pl.Binary).cast(pl.String)
-        cells = pl.DataFrame({"raw": raw, "said": said, "empty": said.str.strip_chars(_BLANKS) == ""})
-        self._empty |= set(cells.filter("empty")["raw"].unique().head(2).to_list())
-        cells = cells.filter(~pl.col("empty"))
+        cells = pl.DataFrame({"raw": raw, "said": said})
+        self._empty |= set(cells.filter(pl.col("said") == "")["raw"].unique().to_list())
+        cells = cells.filter(pl.col("said") != "")
         if not len(cells):
             return
         quoted, marks = pl.col("raw").str.starts_with('"'), ['"', "\n", "\r", self.separator]
@@ -105,12 +105,11 @@ class Ways:
 
 
 def in_one_way(fields: list[bytes], separator: str) -> list[bytes]:
-    """Cells with the quotes that they need, numbers without blanks, and nothing where nothing is said."""
+    """Cells with the quotes that they need, numbers without blanks, and nothing where there is nothing."""
     said = contents(fields)
     bare = said.str.strip_chars(_BLANKS)
     plain = bare.zip_with(bare.cast(pl.Float64, strict=False).is_not_null(), said)
     marks = ('"', "\n", "\r", separator)
     return [
-        b"" if not text.strip(_BLANKS) else in_quotes(text.encode()) if any(m in text for m in marks) else text.encode()
-        for text in plain.to_list()
+        in_quotes(text.encode()) if any(mark in text for mark in marks) else text.encode() for text in plain.to_list()
     ]
