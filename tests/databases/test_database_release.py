@@ -311,6 +311,7 @@ HOSTILE = ['"; drop table wages; --', "a'b", "sum(x) % :p", "Größe ☃", "back
 
 
 @pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.heavy(8)
 def test_hostile_names_are_names(place, name):
     frame = table_for("shift").rename({"note": name, "value": name + " "})
     source = place.put(name, frame)

@@ -70,7 +70,7 @@ def both_ways(plan, source, **options):
         (DIFFERENCE, grouped_table("difference"), "file"),
     ],
 )
-@pytest.mark.heavy(1)
+@pytest.mark.slow
 def test_what_is_written_is_what_spark_alone_writes(tmp_path, asked, in_parts, monkeypatch, plan, table, layout):  # noqa: F811
     for name in ("together", "beside", "beside_some", "pieces", "column"):
         monkeypatch.setattr(SparkCsv, name, None)

@@ -185,7 +185,7 @@ known = "min=0"
 
 
 @pytest.mark.parametrize("more", ["", WAGE], ids=["alone", "with another"])
-@pytest.mark.heavy(1)
+@pytest.mark.slow
 def test_several_such_columns_of_a_specification(spark, tmp_path, asked, monkeypatch, more):  # noqa: F811
     nothing_is_kept_on_the_driver(monkeypatch, spark)
     if not more:  # beside a column that is not drawn by groups, those that hold one value for each are read here
@@ -249,6 +249,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("ordered", [False, True])
 @pytest.mark.parametrize("what", REFUSED)
+@pytest.mark.heavy(3)
 def test_what_one_machine_refuses_is_refused_in_the_same_words(tmp_path, asked, monkeypatch, what, ordered):  # noqa: F811
     change, said = REFUSED[what]
     table = panel("unit", 2, ordered=ordered).with_columns(change)

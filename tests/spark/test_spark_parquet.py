@@ -312,6 +312,7 @@ def many_columns(rng):
     ).with_columns(double=2 * pl.col("wage"), gross=2 * pl.col("wage"))
 
 
+@pytest.mark.slow
 def test_no_row_of_a_specification_is_read_on_the_driver(tmp_path, asked, monkeypatch):
     nothing_is_read_on_the_driver(monkeypatch)
     plan = table_release.planned(MANY)

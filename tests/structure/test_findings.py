@@ -101,6 +101,7 @@ def test_few_rows():
 @pytest.mark.parametrize("step", [1, 0.01, 0.5, 3, 1 / 550])
 @pytest.mark.parametrize("period", [2, 5, 10, 12, 100])
 @pytest.mark.parametrize("offset", [0, 3])
+@pytest.mark.heavy(8)
 def test_heaps_are_found(step, period, offset):
     rng = np.random.default_rng(period)
     for shape in (rng.normal(3_000, 600, 30_000), rng.exponential(800, 30_000), rng.uniform(0, 4_000, 30_000)):
