@@ -6,13 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 from scipy import special
 
-from attacks.guessing import column_of
-from attacks.lattices import Lattice, lattice_guess
-from attacks.rounded import known_of, rounded_rule
-from attacks.variants import Floats, NoTableError, Variant, belief, inside, log_uniform, planned, rows, shape
+from attacks.lattices import Lattice
+from attacks.rounded import on_lattice, plan_of, rounded_rule
+from attacks.variants import Floats, NoTableError, Variant, belief, log_uniform, rows, shape
 
 __all__ = ["log"]
 
@@ -175,20 +173,9 @@ def quotients(rng: np.random.Generator) -> Variant:
         raise NoTableError("too many places")
     if decimals is not None:
         values, plain = np.round(values, decimals), np.round(plain, decimals)
-    truth, tolerance = inside(held, values)
-    inside(held, plain)
-    plan = planned(held, known_of(rng, values, decimals, positive=positive))
-    rule = Lattice.of(pairs, decimals, 1.0)
-    attacker = np.random.default_rng(int(rng.integers(2**32)))
-    return Variant(
-        family=f"{kind}, {'all digits' if decimals is None else 'rounded'}",
-        plan=plan,
-        table=pl.DataFrame({"x": values}),
-        twin=pl.DataFrame({"x": plain}),
-        truth=truth,
-        tolerance=tolerance,
-        attack=lambda table: lattice_guess(attacker, plan, held, rule, column_of(table)),
-    )
+    plan = plan_of(rng, held, values, plain, decimals, positive=positive)
+    name = f"{kind}, {'all digits' if decimals is None else 'rounded'}"
+    return on_lattice(rng, name, plan, held, Lattice.of(pairs, decimals, 1.0), values, plain)
 
 
 def log(rng: np.random.Generator) -> Variant:

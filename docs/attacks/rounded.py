@@ -12,7 +12,7 @@ from attacks.guessing import column_of
 from attacks.lattices import Lattice, lattice_guess
 from attacks.variants import Belief, Floats, NoTableError, Variant, inside, planned
 
-__all__ = ["known_of", "rounded_rule"]
+__all__ = ["known_of", "on_lattice", "plan_of", "rounded_rule"]
 
 
 def known_of(rng: np.random.Generator, values: Floats, decimals: int | None, *, positive: bool) -> sv.Structure:
@@ -67,16 +67,31 @@ def rounded_rule(
         values, plain = np.round(values, decimals), np.round(plain, decimals)
     if not (np.isfinite(values).all() and np.isfinite(plain).all()):
         raise NoTableError("not finite")
-    truth, tolerance = inside(held, values)
-    inside(held, plain)
-    plan = planned(held, known_of(rng, values, decimals, positive=positive))
+    plan = plan_of(rng, held, values, plain, decimals, positive=positive)
     made = forward(every)
     rule = Lattice.of(made, decimals, share)
     if len(rule.places) < 10:
         raise NoTableError("too few places")
+    return on_lattice(rng, name, plan, held, rule, values, plain)
+
+
+def plan_of(
+    rng: np.random.Generator, held: Belief, values: Floats, plain: Floats, decimals: int | None, *, positive: bool
+) -> sv.Plan:
+    """A plan of a column, whose statistic lies inside the belief as that of its twin does."""
+    inside(held, values)
+    inside(held, plain)
+    return planned(held, known_of(rng, values, decimals, positive=positive))
+
+
+def on_lattice(
+    rng: np.random.Generator, family: str, plan: sv.Plan, held: Belief, rule: Lattice, values: Floats, plain: Floats
+) -> Variant:
+    """A column that a rule made, its twin, and somebody who has the rule."""
+    truth, tolerance = inside(held, values)
     attacker = np.random.default_rng(int(rng.integers(2**32)))
     return Variant(
-        family=name,
+        family=family,
         plan=plan,
         table=pl.DataFrame({"x": values}),
         twin=pl.DataFrame({"x": plain}),
